@@ -1,0 +1,97 @@
+import { z } from 'zod';
+
+/** The only reader of the environment. Every variable, its default and its meaning; .env.example lists the same. */
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const positiveInt = z.coerce.number().int().positive();
+const onOff = z.enum(['on', 'off']).transform((value) => value === 'on');
+const hostAndPort = z.string().regex(/^[^\s:]+:\d+$/, 'must be host:port');
+
+const environment = z.object({
+  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must start with postgres://'),
+  DATABASE_POOL_SIZE: positiveInt.default(16),
+  DATABASE_STATEMENT_TIMEOUT_MS: positiveInt.default(5_000),
+  DATABASE_CONNECT_TIMEOUT_MS: positiveInt.default(2_000),
+
+  TEMPORAL_ADDRESS: hostAndPort,
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
+  TEMPORAL_TASK_QUEUE: z.string().min(1).default('tekil-orders'),
+  TEMPORAL_RPC_TIMEOUT_MS: positiveInt.default(3_000),
+
+  KAFKA_BROKERS: z
+    .string()
+    .transform((text) => text.split(',').map((broker) => broker.trim()))
+    .pipe(z.array(hostAndPort).min(1)),
+  KAFKA_TOPIC_PREFIX: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{0,64}$/, 'must be letters, digits, dots, underscores or hyphens')
+    .default(''),
+  KAFKA_EXECUTIONS_GROUP_ID: z.string().min(1).default('tekil-fill-bridge'),
+  KAFKA_PARTITIONS: positiveInt.default(6),
+  KAFKA_REPLICATION_FACTOR: positiveInt.default(1),
+  KAFKA_REQUEST_TIMEOUT_MS: positiveInt.default(5_000),
+
+  API_HOST: z.string().default('127.0.0.1'),
+  API_PORT: port.default(8080),
+  API_BODY_LIMIT_BYTES: positiveInt.default(16_384),
+  API_ANSWER_DEADLINE_MS: positiveInt.default(5_000),
+  ORDER_API_WORKER: onOff.default(true),
+
+  /** Health and metrics; 0 picks a free port. */
+  ADMIN_HOST: z.string().default('127.0.0.1'),
+  ADMIN_PORT: port.default(0),
+
+  ORDER_ACCEPT_WINDOW_MS: positiveInt.default(10_000),
+  VENUE_ACK_TIMEOUT_MS: positiveInt.default(30_000),
+  WORKFLOW_TASK_TIMEOUT_MS: positiveInt.default(3_000),
+  WORKFLOW_BUNDLE_PATH: z.string().optional(),
+  WORKER_SHUTDOWN_GRACE_MS: positiveInt.default(5_000),
+  WORKER_SHUTDOWN_FORCE_MS: positiveInt.default(8_000),
+
+  BRIDGE_PARALLEL_ORDERS: positiveInt.default(16),
+  BRIDGE_MAX_BACKOFF_MS: positiveInt.default(10_000),
+
+  QUOTE_GATE_URL: z.url().default('http://127.0.0.1:8090'),
+  QUOTE_GATE_TIMEOUT_MS: positiveInt.default(250),
+  GATE_HOST: z.string().default('127.0.0.1'),
+  GATE_PORT: port.default(8090),
+  QUOTE_FEED_HOST: z.string().default('127.0.0.1'),
+  QUOTE_FEED_PORT: port.default(9100),
+  QUOTE_FEED_NAME: z.string().min(1).default('simulated'),
+  /** Does a tick carry the whole price (full) or a change to it (delta)? */
+  QUOTE_FEED_KIND: z.enum(['full', 'delta']).default('full'),
+  QUOTE_HEARTBEAT_SEQUENCE: z.enum(['next', 'last', 'consumes']).default('next'),
+  QUOTE_MAX_SILENCE_MS: positiveInt.default(1_000),
+  QUOTE_MAX_SOURCE_AGE_MS: positiveInt.default(2_000),
+  QUOTE_MAX_CLOCK_OFFSET_MS: positiveInt.default(500),
+
+  VENUE_GROUP_ID: z.string().min(1).default('simulated-venue'),
+  VENUE_SOURCE: z.string().min(1).default('SIM'),
+
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+export type Config = Readonly<z.output<typeof environment>>;
+
+/** Raised at start, with every fault of the environment at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads and checks the environment.
+ * @throws {ConfigError} naming each variable that is missing or wrong and what would be right.
+ */
+export function loadConfig(source: NodeJS.ProcessEnv = process.env): Config {
+  const parsed = environment.safeParse(source);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => {
+    const variable = issue.path.map(String).join('.');
+    const missing = source[issue.path[0] as string] === undefined;
+    return `  ${variable}: ${missing ? 'is not set' : issue.message}`;
+  });
+  throw new ConfigError(`The configuration is not usable:\n${faults.join('\n')}`);
+}
+
+/** The names of all variables, for the checks that hold .env.example and docker-compose.yml to this file. */
+export const CONFIG_VARIABLES: readonly string[] = Object.keys(environment.shape);

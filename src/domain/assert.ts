@@ -1,0 +1,17 @@
+/** Raised when the program itself is wrong: never caused by input, always a reason to stop what is being done. */
+export class AssertionError extends Error {
+  override readonly name = 'AssertionError';
+}
+
+/**
+ * States what must be true here. Used before every write that trusts an earlier check.
+ * @throws {AssertionError} when the condition does not hold.
+ */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new AssertionError(message);
+}
+
+/** For the end of a `switch` over a union: the compiler proves that it is never reached. */
+export function unreachable(value: never): never {
+  throw new AssertionError(`unexpected value ${JSON.stringify(value)}`);
+}

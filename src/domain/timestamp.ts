@@ -1,0 +1,48 @@
+/**
+ * Timestamps of other parties, as text: RFC 3339 with up to nine fractional digits. JavaScript's `Date` keeps
+ * milliseconds only, and two fills a microsecond apart must not become one instant.
+ */
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
+
+const MINUTE_MS = 60_000;
+const FIRST_INSTANT_MS = Date.UTC(1970, 0, 1);
+const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/**
+ * The one text of an instant: UTC, `Z`, no trailing zeros in the fraction. Two texts of one instant give the same.
+ * Undefined when the text is not a timestamp, names a day that does not exist, or lies outside the years 1970–9999.
+ */
+export function canonicalTimestamp(text: string): string | undefined {
+  const match = RFC3339.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match;
+  const localMs = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  );
+  const local = new Date(localMs).toISOString().slice(0, 19);
+  if (local !== text.slice(0, 19)) return undefined; // 31 February, hour 24, a leap second: rolled over
+  const offsetMs = zoneOffsetMs(zone);
+  if (offsetMs === undefined) return undefined;
+  const utcMs = localMs - offsetMs;
+  if (utcMs < FIRST_INSTANT_MS || utcMs > LAST_INSTANT_MS) return undefined;
+  const digits = fraction.replace(/0+$/, '');
+  return `${new Date(utcMs).toISOString().slice(0, 19)}${digits === '' ? '' : `.${digits}`}Z`;
+}
+
+function zoneOffsetMs(zone: string): number | undefined {
+  if (zone === 'Z') return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(4, 6));
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
+}
+
+/** Milliseconds since 1970 of a canonical timestamp, the fraction below a millisecond cut off. */
+export function timestampMs(canonical: string): number {
+  return Date.parse(canonical);
+}
