@@ -13,6 +13,8 @@ export default tseslint.config(
       'max-lines': ['error', 400],
       complexity: ['error', 10],
       'no-console': 'error',
+      // Leaving members out by destructuring them is plainer than deleting them from a copy.
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/explicit-module-boundary-types': 'error',
@@ -21,9 +23,13 @@ export default tseslint.config(
     },
   },
   {
+    // In a workflow the clock and randomness are the sandbox's own and replay; timers go through the SDK all the same.
     files: ['src/domain/**/*.ts', 'workflows/**/*.ts'],
+    rules: { 'no-restricted-globals': ['error', 'process', 'setTimeout', 'setInterval', 'fetch'] },
+  },
+  {
+    files: ['src/domain/**/*.ts'],
     rules: {
-      'no-restricted-globals': ['error', 'process', 'setTimeout', 'setInterval', 'fetch'],
       'no-restricted-syntax': [
         'error',
         {
@@ -48,8 +54,9 @@ export default tseslint.config(
   },
   {
     // A test's describe block is a list of sentences; its length says nothing about its complexity.
+    // A test may insist that an element is there: if it is not, the test fails, which is right.
     files: ['test/**/*.ts'],
-    rules: { 'max-lines-per-function': 'off' },
+    rules: { 'max-lines-per-function': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },
   },
   {
     files: ['**/*.mjs', '**/*.cjs'],

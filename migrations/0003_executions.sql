@@ -78,7 +78,6 @@ create table fill_amendments (
   price             numeric,
   executed_at       timestamptz not null,
   sequence          bigint      not null generated always as identity,
-  applied_at        timestamptz,
   constraint fill_amendments_pkey primary key (source, event_type, execution_id),
   constraint fill_amendments_content_check check (
     (event_type = 'CORRECT') = (quantity is not null and price is not null))
@@ -86,7 +85,6 @@ create table fill_amendments (
 
 comment on table fill_amendments is 'Busts and corrections, kept also when they arrive before the fill that they refer to';
 comment on column fill_amendments.root_execution_id is 'The fill at the end of the chain of references: a correction may refer to a correction';
-comment on column fill_amendments.applied_at is 'When it changed its fill; null while the fill has not arrived';
 
 create index fill_amendments_root on fill_amendments (source, root_execution_id, sequence);
 

@@ -5,6 +5,7 @@ import {
   clientOrderIdField,
   decimalField,
   foreignIdField,
+  noteField,
   quantityField,
   symbolField,
   timestampField,
@@ -60,7 +61,7 @@ export const executionEvent = z
     price: decimalField.optional(),
     executedAt: timestampField,
     venueOrderId: foreignIdField.optional(),
-    reason: z.string().max(1000).optional(),
+    reason: noteField.optional(),
   })
   .superRefine((event, context) => {
     for (const [field, need] of Object.entries(NEEDS[event.type])) {

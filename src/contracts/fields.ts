@@ -58,6 +58,15 @@ export const timestampField = z
   })
   .meta({ type: 'string', format: 'date-time', examples: ['2026-03-14T09:26:53.589Z'] });
 
+// Half of a surrogate pair is no character: neither UTF-8 nor PostgreSQL can hold it.
+const PRINTABLE_ID = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
+const PLAIN_TEXT = /^[^\p{Cs}\u0000]{0,1000}$/u; // eslint-disable-line no-control-regex -- U+0000 is what is refused
+
+/** Another party's words, kept and shown, never acted upon. */
+export const noteField = z
+  .string()
+  .regex(PLAIN_TEXT, 'must be at most 1000 characters, without U+0000 and halves of surrogate pairs');
+
 /** An id that another party chose. Always a string: numbers beyond 2^53 would be changed by reading them. */
 export const foreignIdField = z
   .string({
@@ -66,8 +75,7 @@ export const foreignIdField = z
         ? 'must be a string; a JSON number is refused because ids beyond 2^53 would be changed by reading them'
         : 'must be a string of 1 to 256 printable characters',
   })
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what is refused
-  .regex(/^[^\u0000-\u001f\u007f]{1,256}$/u, 'must be 1 to 256 characters without control characters')
+  .regex(PRINTABLE_ID, 'must be 1 to 256 characters without control characters')
   .meta({ examples: ['E-1000'] });
 
 export interface FieldFault {

@@ -12,7 +12,11 @@ export const orderRequestBody = z
     type: z.enum(ORDER_TYPES),
     limitPrice: decimalField.optional(),
     timeInForce: z.enum(TIMES_IN_FORCE),
-    expireAt: timestampField.optional(),
+    expireAt: timestampField
+      .refine((text) => !/\.\d{4,}Z$/.test(text), {
+        error: 'must have at most three digits after the second',
+      })
+      .optional(),
   })
   .superRefine((body, context) => {
     const fault = (field: string, message: string): void => {

@@ -27,7 +27,7 @@ export type OrderStatusEvent =
   | 'CANCELLED'
   | 'REJECTED'
   | 'EXPIRED'
-  | 'REFILLED_TO_NONE';
+  | 'FILLS_VOIDED';
 
 const TERMINAL: ReadonlySet<OrderStatus> = new Set(['FILLED', 'CANCELLED', 'REJECTED', 'EXPIRED', 'REFUSED']);
 
@@ -48,7 +48,7 @@ const OPEN: Transitions = {
   REJECTED: 'REJECTED',
   EXPIRED: 'EXPIRED',
   // Every fill of the order was busted: it is working again with nothing filled.
-  REFILLED_TO_NONE: 'NEW',
+  FILLS_VOIDED: 'NEW',
 };
 
 /** A terminal status keeps itself: the trade is booked, the order does not come back to life. */
@@ -64,7 +64,7 @@ function closed(status: OrderStatus): Transitions {
     CANCELLED: status,
     REJECTED: status,
     EXPIRED: status,
-    REFILLED_TO_NONE: status,
+    FILLS_VOIDED: status,
   };
 }
 

@@ -1,0 +1,88 @@
+import { executionIdentityText, type Execution, type ExecutionIdentity } from '../domain/execution';
+import { executionContentHash } from '../domain/execution-hash';
+import { allRows, type PoolClient } from './pool';
+import { findProcessed } from './processed-events';
+
+/** What became of the identities of a batch. */
+export interface ClaimedEvents {
+  /** First of their identity: their effect belongs to this transaction. */
+  readonly claimed: readonly Execution[];
+  /** Came again with the same content. */
+  readonly duplicates: readonly Execution[];
+  /** Came again with other content; the hash (hexadecimal) is that of the first. */
+  readonly conflicts: readonly { readonly execution: Execution; readonly firstHash: string }[];
+}
+
+/**
+ * The core of the dedup: `insert … on conflict do nothing`. What comes back is new and is ours; what does not is a
+ * repeat (same content) or a conflict (other content). The constraint decides, however many run this at once.
+ */
+export async function claimEvents(
+  connection: PoolClient,
+  executions: readonly Execution[],
+): Promise<ClaimedEvents> {
+  const hashed = executions.map((execution) => ({ execution, hash: executionContentHash(execution) }));
+  const candidates = new Map<string, Hashed>();
+  for (const event of hashed) {
+    const identity = executionIdentityText(event.execution);
+    if (!candidates.has(identity)) candidates.set(identity, event);
+  }
+  const inserted = await insertProcessed(connection, inLockOrder(candidates));
+  // A fresh statement, so that the row of whoever won is visible.
+  const missing = [...candidates].filter(([identity]) => !inserted.has(identity));
+  const known = await findProcessed(
+    connection,
+    missing.map(([, { execution }]) => execution),
+  );
+  return verdicts(hashed, candidates, known);
+}
+
+interface Hashed {
+  readonly execution: Execution;
+  readonly hash: string;
+}
+
+/** Two transactions that claim some of the same identities wait for each other in one direction only. */
+function inLockOrder(candidates: ReadonlyMap<string, Hashed>): Hashed[] {
+  return [...candidates].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);
+}
+
+function verdicts(
+  hashed: readonly Hashed[],
+  candidates: ReadonlyMap<string, Hashed>,
+  known: ReadonlyMap<string, string>,
+): ClaimedEvents {
+  const claimed: Execution[] = [];
+  const duplicates: Execution[] = [];
+  const conflicts: { execution: Execution; firstHash: string }[] = [];
+  for (const event of hashed) {
+    const identity = executionIdentityText(event.execution);
+    const knownHash = known.get(identity);
+    const firstHash = knownHash ?? candidates.get(identity)?.hash ?? event.hash;
+    if (knownHash === undefined && candidates.get(identity) === event) claimed.push(event.execution);
+    else if (firstHash === event.hash) duplicates.push(event.execution);
+    else conflicts.push({ execution: event.execution, firstHash });
+  }
+  return { claimed, duplicates, conflicts };
+}
+
+async function insertProcessed(connection: PoolClient, candidates: readonly Hashed[]): Promise<Set<string>> {
+  const rows = await allRows<ExecutionIdentity>(connection, {
+    name: 'claim-events',
+    text: `
+      insert into processed_events (source, event_type, event_id, content_hash, event_time)
+      select e.source, e.event_type, e.event_id, decode(e.hash, 'hex'), e.event_time
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
+        as e (source, event_type, event_id, hash, event_time)
+      on conflict on constraint processed_events_pkey do nothing
+      returning source as "source", event_type as "type", event_id as "executionId"`,
+    values: [
+      candidates.map(({ execution }) => execution.source),
+      candidates.map(({ execution }) => execution.type),
+      candidates.map(({ execution }) => execution.executionId),
+      candidates.map(({ hash }) => hash),
+      candidates.map(({ execution }) => execution.executedAt),
+    ],
+  });
+  return new Set(rows.map(executionIdentityText));
+}

@@ -1,0 +1,2 @@
+export { orderWorkflow } from './order-workflow';
+export { lateExecutionsWorkflow } from './late-executions-workflow';
