@@ -30,6 +30,8 @@ const environment = z.object({
   KAFKA_PARTITIONS: positiveInt.default(6),
   KAFKA_REPLICATION_FACTOR: positiveInt.default(1),
   KAFKA_REQUEST_TIMEOUT_MS: positiveInt.default(5_000),
+  /** For one venue command; below the time that a local activity has. */
+  KAFKA_PUBLISH_TIMEOUT_MS: positiveInt.default(1_800),
 
   API_HOST: z.string().default('127.0.0.1'),
   API_PORT: port.default(8080),
@@ -43,6 +45,8 @@ const environment = z.object({
 
   ORDER_ACCEPT_WINDOW_MS: positiveInt.default(10_000),
   VENUE_ACK_TIMEOUT_MS: positiveInt.default(30_000),
+  /** An order's run continues as a new one after so many signals. */
+  ORDER_MAX_SIGNALS_PER_RUN: positiveInt.max(9_000).default(2_000),
   WORKFLOW_TASK_TIMEOUT_MS: positiveInt.default(3_000),
   WORKFLOW_BUNDLE_PATH: z.string().optional(),
   WORKER_SHUTDOWN_GRACE_MS: positiveInt.default(5_000),

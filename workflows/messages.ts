@@ -30,6 +30,8 @@ export interface OrderWorkflowInput {
   readonly command: OpenOrderCommand;
   /** How long the venue may say nothing. */
   readonly venueAckTimeoutMs: number;
+  /** A run hands over to a new one after so many signals; the server's own limit is 10,000. */
+  readonly maxSignalsPerRun: number;
   readonly carried?: CarriedOrder;
 }
 

@@ -27,8 +27,6 @@ import {
 
 /** Most executions that one transaction books. */
 export const MAX_EXECUTIONS_PER_BATCH = 500;
-/** A run hands over to a new one after so many signals, well below the server's limit of 10,000. */
-export const MAX_SIGNALS_PER_RUN = 2_000;
 
 /** What a run knows. Everything here can be rebuilt from its history; PostgreSQL holds the truth. */
 interface OrderRun {
@@ -120,7 +118,7 @@ function isFinished(run: OrderRun): boolean {
 }
 
 function mustHandOver(run: OrderRun): boolean {
-  return workflowInfo().continueAsNewSuggested || run.signals >= MAX_SIGNALS_PER_RUN;
+  return workflowInfo().continueAsNewSuggested || run.signals >= run.input.maxSignalsPerRun;
 }
 
 function hasWork(run: OrderRun): boolean {

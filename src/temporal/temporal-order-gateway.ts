@@ -25,6 +25,7 @@ export interface OrderGatewayOptions {
   readonly rpcTimeoutMs: number;
   readonly workflowTaskTimeoutMs: number;
   readonly venueAckTimeoutMs: number;
+  readonly maxSignalsPerRun: number;
   /** Only with a worker on the same connection: hands the first workflow task to it with the answer of the start. */
   readonly eagerStart: boolean;
 }
@@ -58,7 +59,13 @@ async function start(
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         workflowTaskTimeout: options.workflowTaskTimeoutMs,
         requestEagerStart: options.eagerStart,
-        args: [{ command, venueAckTimeoutMs: options.venueAckTimeoutMs }],
+        args: [
+          {
+            command,
+            venueAckTimeoutMs: options.venueAckTimeoutMs,
+            maxSignalsPerRun: options.maxSignalsPerRun,
+          },
+        ],
         memo: { acceptBy: command.acceptBy },
         staticSummary: orderSummary(request),
         typedSearchAttributes: [
