@@ -10,7 +10,9 @@ const project = (name, extra = {}) => ({
   displayName: name,
   testEnvironment: 'node',
   testMatch: [`<rootDir>/test/${name}/**/*.test.ts`],
-  transform: { '^.+\\.ts$': swc },
+  // The migration runner is an ES module: it is compiled like our own files, so that tests migrate in their process.
+  transformIgnorePatterns: ['/node_modules/(?!node-pg-migrate/)'],
+  transform: { '^.+\\.ts$': swc, '/node_modules/node-pg-migrate/.+\\.js$': swc },
   ...extra,
 });
 

@@ -20,10 +20,11 @@ export interface OrderGateway {
   /** Call before `start`, so that no announcement is missed. */
   expectAnswer(key: OrderKey): AnswerExpectation;
   /**
-   * Starts the order's run, or attaches to the one that is there. `closed`: its run has ended.
+   * Starts the order's run, or attaches to the one that is there. `here`: its first task runs in this process, so its
+   * answer is announced here. `elsewhere`: it may be. `closed`: its run has ended.
    * @throws {TemporalUnavailableError}
    */
-  start(command: OpenOrderCommand): Promise<'running' | 'closed'>;
+  start(command: OpenOrderCommand): Promise<'here' | 'elsewhere' | 'closed'>;
   /**
    * Until when the closed run of this order could still have opened it (RFC 3339), or undefined when there is none.
    * @throws {TemporalUnavailableError}

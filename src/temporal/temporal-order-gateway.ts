@@ -48,10 +48,10 @@ async function start(
   client: Client,
   options: OrderGatewayOptions,
   command: OpenOrderCommand,
-): Promise<'running' | 'closed'> {
+): Promise<'here' | 'elsewhere' | 'closed'> {
   const { request } = command;
   try {
-    await underDeadline(client, options.rpcTimeoutMs, 'the order', () =>
+    const handle = await underDeadline(client, options.rpcTimeoutMs, 'the order', () =>
       client.workflow.start<typeof orderWorkflow>('orderWorkflow', {
         taskQueue: options.taskQueue,
         workflowId: orderWorkflowId(request),
@@ -75,7 +75,7 @@ async function start(
         ],
       }),
     );
-    return 'running';
+    return handle.eagerlyStarted ? 'here' : 'elsewhere';
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return 'closed';
     throw error;

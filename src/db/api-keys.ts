@@ -1,0 +1,69 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { allRows, firstRow, type Queryable } from './pool';
+
+const KEY_ID_BYTES = 8;
+const SECRET_BYTES = 32;
+const KEY_TEXT = /^tk_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/;
+
+/** A new key, shown once. */
+export interface NewApiKey {
+  /** `tk_<key id>_<secret>`; the database keeps only its hash. */
+  readonly key: string;
+  readonly keyId: string;
+}
+
+export interface ApiKeyRow {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+/** Creates a key for an account. The returned text cannot be had again. */
+export async function createApiKey(queryable: Queryable, accountId: string): Promise<NewApiKey> {
+  const keyId = randomBytes(KEY_ID_BYTES).toString('hex');
+  const key = `tk_${keyId}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
+  await queryable.query({
+    text: 'insert into api_keys (key_id, account_id, key_hash) values ($1::text, $2::text, $3::bytea)',
+    values: [keyId, accountId, hashOf(key)],
+  });
+  return { key, keyId };
+}
+
+/** The account of a key that is known and not revoked; undefined for any other text. */
+export async function findAccountOfKey(queryable: Queryable, key: string): Promise<string | undefined> {
+  const keyId = KEY_TEXT.exec(key)?.[1];
+  if (keyId === undefined) return undefined;
+  const row = await firstRow<{ accountId: string; keyHash: Buffer }>(queryable, {
+    name: 'find-api-key',
+    text: `
+      select account_id as "accountId", key_hash as "keyHash"
+      from api_keys where key_id = $1::text and revoked_at is null`,
+    values: [keyId],
+  });
+  if (row === undefined || !timingSafeEqual(row.keyHash, hashOf(key))) return undefined;
+  return row.accountId;
+}
+
+/** False when there is no such key; revoking again changes nothing. */
+export async function revokeApiKey(queryable: Queryable, keyId: string): Promise<boolean> {
+  const result = await queryable.query({
+    text: 'update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = $1::text',
+    values: [keyId],
+  });
+  return result.rowCount === 1;
+}
+
+export async function listApiKeys(queryable: Queryable, accountId: string): Promise<ApiKeyRow[]> {
+  return allRows<ApiKeyRow>(queryable, {
+    text: `
+      select key_id as "keyId", account_id as "accountId", created_at as "createdAt", revoked_at as "revokedAt"
+      from api_keys where account_id = $1::text order by created_at`,
+    values: [accountId],
+  });
+}
+
+// The secret holds 256 random bits: there is nothing to guess, so a fast hash is enough.
+function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}

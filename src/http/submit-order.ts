@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import type { OpenOrderCommand, StoredAnswer } from '../contracts/order-messages';
+import { recordRefusal } from '../db/open-order';
+import { findSubmission, findOrder, type Submission } from '../db/orders';
+import type { Pool } from '../db/pool';
+import type { OrderRequest } from '../domain/order';
+import { differingFields, requestHash, type HashedField } from '../domain/request-hash';
+import type { OrderGateway } from '../temporal/order-gateway';
+import { answerFromOrder } from './order-resource';
+
+/** How soon the key's row is first read: soon when the answer may come from another process, late when it is told here. */
+const FIRST_POLL_MS = { elsewhere: 25, here: 250 } as const;
+const MAX_POLL_MS = 250;
+
+export interface SubmitOrderDeps {
+  readonly pool: Pool;
+  readonly gateway: OrderGateway;
+  readonly acceptWindowMs: number;
+  readonly answerDeadlineMs: number;
+}
+
+export type SubmitOutcome =
+  /** The first answer of the key; `replayed` for everyone but the one whose request was first. */
+  | {
+      readonly kind: 'answered';
+      readonly statusCode: number;
+      readonly body: string;
+      readonly replayed: boolean;
+    }
+  /** The key holds another request. */
+  | { readonly kind: 'reused'; readonly fields: readonly HashedField[] }
+  /** Not known within the deadline. Sending the same body again is safe. */
+  | { readonly kind: 'pending' };
+
+/**
+ * Look first, then start or attach, then wait for the answer that the transaction decided.
+ * @throws {TemporalUnavailableError} for a new key, when Temporal does not accept it.
+ */
+export async function submitOrder(
+  deps: SubmitOrderDeps,
+  request: OrderRequest,
+  signal: AbortSignal,
+): Promise<SubmitOutcome> {
+  const hash = requestHash(request);
+  const submission = await findSubmission(deps.pool, request);
+  const known = await knownOutcome(deps, request, hash, submission);
+  if (known !== undefined) return known;
+
+  const command: OpenOrderCommand = {
+    request,
+    requestHash: hash,
+    requestId: randomUUID(),
+    acceptBy: new Date(Date.parse(submission.databaseTime) + deps.acceptWindowMs).toISOString(),
+  };
+  const expectation = deps.gateway.expectAnswer(request);
+  try {
+    const run = await deps.gateway.start(command);
+    if (run === 'closed') return await closedOutcome(deps, command);
+    const deadline = performance.now() + deps.answerDeadlineMs;
+    const patience = { deadline, signal, firstPollMs: FIRST_POLL_MS[run] };
+    const answer = await awaitAnswer(deps, command, expectation.answer, patience);
+    return answer === undefined ? { kind: 'pending' } : await outcomeOf(deps, command, answer);
+  } finally {
+    expectation.release();
+  }
+}
+
+/** What the key already holds; undefined for a new key. */
+async function knownOutcome(
+  deps: SubmitOrderDeps,
+  request: OrderRequest,
+  hash: string,
+  { answer, order }: Submission,
+): Promise<SubmitOutcome | undefined> {
+  if (answer !== undefined) {
+    if (answer.requestHash !== hash) return reused(deps, request);
+    return { kind: 'answered', statusCode: answer.statusCode, body: answer.body, replayed: true };
+  }
+  if (order === undefined) return undefined;
+  if (order.requestHash !== hash) return reused(deps, request);
+  return { kind: 'answered', ...answerFromOrder(order), replayed: true };
+}
+
+async function outcomeOf(
+  deps: SubmitOrderDeps,
+  command: OpenOrderCommand,
+  answer: StoredAnswer,
+): Promise<SubmitOutcome> {
+  if (answer.requestHash !== command.requestHash) return reused(deps, command.request);
+  const { statusCode, body } = answer;
+  return { kind: 'answered', statusCode, body, replayed: answer.requestId !== command.requestId };
+}
+
+async function reused({ pool }: SubmitOrderDeps, request: OrderRequest): Promise<SubmitOutcome> {
+  const order = await findOrder(pool, request);
+  if (order === undefined) return { kind: 'reused', fields: [] };
+  const { limitPrice, expireAt, ...rest } = order;
+  const first = {
+    ...rest,
+    ...(limitPrice === null ? {} : { limitPrice }),
+    ...(expireAt === null ? {} : { expireAt }),
+  };
+  return { kind: 'reused', fields: differingFields(first, request) };
+}
+
+/**
+ * The run has ended. It has left its answer, or it was ended by hand before it could: then the key is refused for good
+ * as soon as nothing can open it any more, so that no key hangs for ever.
+ */
+async function closedOutcome(deps: SubmitOrderDeps, command: OpenOrderCommand): Promise<SubmitOutcome> {
+  const { request, requestHash: hash } = command;
+  const submission = await findSubmission(deps.pool, request);
+  const known = await knownOutcome(deps, request, hash, submission);
+  if (known !== undefined) return known;
+  const acceptBy = await deps.gateway.closedRunAcceptBy(request);
+  const over = acceptBy === undefined || Date.parse(submission.databaseTime) > Date.parse(acceptBy);
+  if (!over) return { kind: 'pending' };
+  const answer = await recordRefusal(deps.pool, command, {
+    code: 'ABANDONED',
+    detail: 'the run of this order was ended before it opened the order; send it under a new clientOrderId',
+  });
+  return answer === undefined ? { kind: 'pending' } : outcomeOf(deps, command, answer);
+}
+
+/** Told in this process right after the commit, or read from the key's row; whichever comes first. */
+async function awaitAnswer(
+  deps: SubmitOrderDeps,
+  command: OpenOrderCommand,
+  announced: Promise<StoredAnswer>,
+  until: { readonly deadline: number; readonly signal: AbortSignal; readonly firstPollMs: number },
+): Promise<StoredAnswer | undefined> {
+  let pauseMs = until.firstPollMs;
+  while (!until.signal.aborted) {
+    const leftMs = until.deadline - performance.now();
+    if (leftMs <= 0) return undefined;
+    const told = await firstOf(announced, Math.min(pauseMs, leftMs));
+    if (told !== undefined) return told;
+    const { answer } = await findSubmission(deps.pool, command.request);
+    if (answer !== undefined) return answer;
+    pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS);
+  }
+  return undefined;
+}
+
+async function firstOf<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const pause = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, undefined);
+  });
+  try {
+    return await Promise.race([promise, pause]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

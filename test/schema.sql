@@ -1,0 +1,233 @@
+-- Written by "npm run db:dump". Do not edit: change it with a migration.
+
+create table api_keys (
+  key_id text not null,
+  account_id text not null,
+  key_hash bytea not null,
+  created_at timestamp with time zone not null default now(),
+  revoked_at timestamp with time zone,
+  constraint api_keys_pkey PRIMARY KEY (key_id),
+  constraint api_keys_account_id_check CHECK ((account_id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'::text)),
+  constraint api_keys_check CHECK ((revoked_at >= created_at)),
+  constraint api_keys_key_hash_check CHECK ((octet_length(key_hash) = 32)),
+  constraint api_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text))
+);
+CREATE INDEX api_keys_account_id ON public.api_keys USING btree (account_id);
+comment on table api_keys is 'API keys; all reads and writes of a key are scoped to its account';
+comment on column api_keys.key_id is 'The public part of the key, by which its row is found';
+comment on column api_keys.key_hash is 'SHA-256 of the whole key; a key holds 256 random bits, so no slow hash is needed';
+
+create table fill_amendments (
+  source text not null,
+  execution_id text not null,
+  event_type text not null,
+  ref_execution_id text not null,
+  root_execution_id text not null,
+  account_id text not null,
+  client_order_id text not null,
+  quantity numeric,
+  price numeric,
+  executed_at timestamp with time zone not null,
+  sequence bigint not null generated always as identity,
+  constraint fill_amendments_pkey PRIMARY KEY (source, event_type, execution_id),
+  constraint fill_amendments_content_check CHECK (((event_type = 'CORRECT'::text) = ((quantity IS NOT NULL) AND (price IS NOT NULL)))),
+  constraint fill_amendments_event_type_check CHECK ((event_type = ANY (ARRAY['BUST'::text, 'CORRECT'::text]))),
+  constraint fill_amendments_quantity_check CHECK ((quantity > (0)::numeric))
+);
+CREATE INDEX fill_amendments_root ON public.fill_amendments USING btree (source, root_execution_id, sequence);
+comment on table fill_amendments is 'Busts and corrections, kept also when they arrive before the fill that they refer to';
+comment on column fill_amendments.root_execution_id is 'The fill at the end of the chain of references: a correction may refer to a correction';
+
+create table fills (
+  source text not null,
+  execution_id text not null,
+  account_id text not null,
+  client_order_id text not null,
+  symbol text not null,
+  side text not null,
+  quantity numeric not null,
+  price numeric not null,
+  effective_quantity numeric not null,
+  effective_price numeric not null,
+  amended_by text,
+  executed_at timestamp with time zone not null,
+  booked_at timestamp with time zone not null default now(),
+  position_sequence bigint not null,
+  constraint fills_execution_unique UNIQUE (source, execution_id),
+  constraint fills_position_sequence_unique UNIQUE (account_id, symbol, position_sequence),
+  constraint fills_order FOREIGN KEY (account_id, client_order_id) REFERENCES orders(account_id, client_order_id),
+  constraint fills_amended_check CHECK (((amended_by IS NOT NULL) OR ((effective_quantity = quantity) AND (effective_price = price)))),
+  constraint fills_effective_quantity_check CHECK ((effective_quantity >= (0)::numeric)),
+  constraint fills_execution_id_check CHECK (((length(execution_id) >= 1) AND (length(execution_id) <= 256))),
+  constraint fills_position_sequence_check CHECK ((position_sequence > 0)),
+  constraint fills_quantity_check CHECK ((quantity > (0)::numeric)),
+  constraint fills_side_check CHECK ((side = ANY (ARRAY['buy'::text, 'sell'::text])))
+);
+CREATE INDEX fills_order ON public.fills USING btree (account_id, client_order_id);
+comment on table fills is 'Every trade once. unique(source, execution_id) is the second line when the dedup row is already purged';
+comment on column fills.quantity is 'As first reported; never changed';
+comment on column fills.effective_quantity is 'What counts: zero when busted, the corrected quantity when corrected';
+comment on column fills.amended_by is 'The execution id of the latest bust or correction';
+comment on column fills.position_sequence is 'The order in which the position was folded; a correction keeps its fill''s place';
+
+create table idempotency_keys (
+  account_id text not null,
+  client_order_id text not null,
+  request_hash bytea not null,
+  request_id text not null,
+  status_code integer not null,
+  answer json not null,
+  created_at timestamp with time zone not null default now(),
+  constraint idempotency_keys_pkey PRIMARY KEY (account_id, client_order_id),
+  constraint idempotency_keys_request_hash_check CHECK ((octet_length(request_hash) = 32)),
+  constraint idempotency_keys_status_code_check CHECK ((status_code = ANY (ARRAY[201, 409])))
+);
+comment on table idempotency_keys is 'One row a logical order: the first answer, given again to every repeat';
+comment on column idempotency_keys.request_hash is 'SHA-256 of the normalised request; another hash under the same key is an error';
+comment on column idempotency_keys.request_id is 'The HTTP request that was first; every other one is a repeat';
+comment on column idempotency_keys.answer is 'json, not jsonb: the text is kept byte for byte';
+
+create table order_events (
+  account_id text not null,
+  client_order_id text not null,
+  sequence integer not null,
+  type text not null,
+  detail jsonb not null default '{}'::jsonb,
+  recorded_at timestamp with time zone not null default now(),
+  constraint order_events_pkey PRIMARY KEY (account_id, client_order_id, sequence),
+  constraint order_events_order FOREIGN KEY (account_id, client_order_id) REFERENCES orders(account_id, client_order_id),
+  constraint order_events_sequence_check CHECK ((sequence > 0)),
+  constraint order_events_type_check CHECK (((length(type) >= 1) AND (length(type) <= 64)))
+);
+comment on table order_events is 'The order''s timeline, one row for each thing that happened to it, in order';
+
+create table orders (
+  id bigint not null generated always as identity,
+  account_id text not null,
+  client_order_id text not null,
+  request_hash bytea not null,
+  symbol text not null,
+  side text not null,
+  order_type text not null,
+  quantity numeric not null,
+  limit_price numeric,
+  time_in_force text not null,
+  expire_at timestamp with time zone,
+  status text not null,
+  refusal_code text,
+  cumulative_quantity numeric not null default 0,
+  cumulative_cost numeric not null default 0,
+  overfilled boolean not null default false,
+  attention text,
+  cancel_requested_at timestamp with time zone,
+  venue_order_id text,
+  quote_evidence jsonb,
+  last_event_sequence integer not null default 0,
+  accepted_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint orders_pkey PRIMARY KEY (id),
+  constraint orders_key_unique UNIQUE (account_id, client_order_id),
+  constraint orders_account_id_check CHECK ((account_id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'::text)),
+  constraint orders_client_order_id_check CHECK (((length(client_order_id) >= 1) AND (length(client_order_id) <= 128))),
+  constraint orders_cumulative_quantity_check CHECK ((cumulative_quantity >= (0)::numeric)),
+  constraint orders_gtd_check CHECK (((time_in_force = 'gtd'::text) = (expire_at IS NOT NULL))),
+  constraint orders_last_event_sequence_check CHECK ((last_event_sequence >= 0)),
+  constraint orders_limit_check CHECK (((order_type = 'limit'::text) = (limit_price IS NOT NULL))),
+  constraint orders_order_type_check CHECK ((order_type = ANY (ARRAY['market'::text, 'limit'::text]))),
+  constraint orders_quantity_check CHECK ((quantity > (0)::numeric)),
+  constraint orders_refusal_check CHECK (((status = 'REFUSED'::text) = (refusal_code IS NOT NULL))),
+  constraint orders_request_hash_check CHECK ((octet_length(request_hash) = 32)),
+  constraint orders_side_check CHECK ((side = ANY (ARRAY['buy'::text, 'sell'::text]))),
+  constraint orders_status_check CHECK ((status = ANY (ARRAY['PENDING_NEW'::text, 'NEW'::text, 'UNACKNOWLEDGED'::text, 'PARTIALLY_FILLED'::text, 'FILLED'::text, 'CANCELLED'::text, 'REJECTED'::text, 'EXPIRED'::text, 'REFUSED'::text]))),
+  constraint orders_symbol_check CHECK (((length(symbol) >= 1) AND (length(symbol) <= 32))),
+  constraint orders_time_in_force_check CHECK ((time_in_force = ANY (ARRAY['gtc'::text, 'day'::text, 'ioc'::text, 'fok'::text, 'gtd'::text])))
+);
+CREATE INDEX orders_account_id_id ON public.orders USING btree (account_id, id DESC);
+CREATE INDEX orders_account_status ON public.orders USING btree (account_id, status, id DESC);
+comment on table orders is 'Every logical order, opened or refused. unique(account_id, client_order_id) is the second line behind idempotency_keys';
+comment on column orders.id is 'For paging only; an order is named by its account and client order id';
+comment on column orders.refusal_code is 'Why the order was never opened; set exactly when status is REFUSED';
+comment on column orders.cumulative_quantity is 'Sum of the effective quantities of its fills';
+comment on column orders.cumulative_cost is 'Sum of quantity times price of its fills, exact; the average price is derived from it when read';
+comment on column orders.overfilled is 'More was filled than ordered; the trade is booked all the same';
+comment on column orders.attention is 'Why an operator should look at this order; null when there is nothing to see';
+comment on column orders.quote_evidence is 'The quote gate''s verdict and its facts at the moment of opening or refusing';
+comment on column orders.accepted_at is 'When the order was opened or refused; the database''s clock';
+
+create table parked_executions (
+  source text not null,
+  event_type text not null,
+  execution_id text not null,
+  account_id text not null,
+  client_order_id text not null,
+  content_hash bytea not null,
+  execution jsonb not null,
+  sequence bigint not null generated always as identity,
+  parked_at timestamp with time zone not null default now(),
+  constraint parked_executions_pkey PRIMARY KEY (source, event_type, execution_id, content_hash),
+  constraint parked_executions_content_hash_check CHECK ((octet_length(content_hash) = 32))
+);
+CREATE INDEX parked_executions_order ON public.parked_executions USING btree (account_id, client_order_id, sequence);
+comment on table parked_executions is 'Executions of an order that does not exist here yet: applied when it appears, or adopted by an operator';
+
+create table positions (
+  account_id text not null,
+  symbol text not null,
+  quantity numeric not null,
+  average_price numeric,
+  realised_profit numeric not null default 0,
+  last_sequence bigint not null default 0,
+  updated_at timestamp with time zone not null default now(),
+  constraint positions_pkey PRIMARY KEY (account_id, symbol),
+  constraint positions_flat_check CHECK (((quantity = (0)::numeric) = (average_price IS NULL))),
+  constraint positions_last_sequence_check CHECK ((last_sequence >= 0))
+);
+comment on table positions is 'Netting positions: the fold of each account''s fills of a symbol in applied order';
+comment on column positions.quantity is 'Signed: above zero is long, below zero is short';
+comment on column positions.average_price is 'The only rounded figure: 18 places, ties to even. Null exactly when flat';
+comment on column positions.last_sequence is 'The highest position_sequence of its fills';
+
+create table processed_events (
+  source text not null,
+  event_type text not null,
+  event_id text not null,
+  content_hash bytea not null,
+  event_time timestamp with time zone not null,
+  processed_at timestamp with time zone not null default now(),
+  constraint processed_events_pkey PRIMARY KEY (source, event_type, event_id),
+  constraint processed_events_content_hash_check CHECK ((octet_length(content_hash) = 32)),
+  constraint processed_events_event_id_check CHECK (((length(event_id) >= 1) AND (length(event_id) <= 256))),
+  constraint processed_events_event_type_check CHECK ((event_type = ANY (ARRAY['NEW'::text, 'FILL'::text, 'CANCELLED'::text, 'REJECTED'::text, 'EXPIRED'::text, 'BUST'::text, 'CORRECT'::text])))
+);
+CREATE INDEX processed_events_processed_at ON public.processed_events USING btree (processed_at);
+comment on table processed_events is 'The dedup table: an event whose identity is here has had its effect. Rows end after the dedup window';
+comment on column processed_events.content_hash is 'SHA-256 of the normalised content; the same identity with another hash is a conflict, not a repeat';
+comment on column processed_events.event_time is 'The venue''s own stamp, the same on every resend';
+
+create table quarantined_events (
+  id bigint not null generated always as identity,
+  reason text not null,
+  detail text not null,
+  source text,
+  event_type text,
+  execution_id text,
+  account_id text,
+  client_order_id text,
+  content_hash bytea not null,
+  payload text not null,
+  other_payload text,
+  topic text,
+  topic_partition integer,
+  topic_offset bigint,
+  times_seen integer not null default 1,
+  quarantined_at timestamp with time zone not null default now(),
+  constraint quarantined_events_pkey PRIMARY KEY (id),
+  constraint quarantined_events_content_hash_check CHECK ((octet_length(content_hash) = 32)),
+  constraint quarantined_events_reason_check CHECK ((reason = ANY (ARRAY['malformed'::text, 'conflict'::text, 'wrong_order'::text]))),
+  constraint quarantined_events_times_seen_check CHECK ((times_seen > 0))
+);
+CREATE UNIQUE INDEX quarantined_events_once ON public.quarantined_events USING btree (reason, COALESCE(source, ''::text), COALESCE(event_type, ''::text), COALESCE(execution_id, ''::text), content_hash);
+comment on table quarantined_events is 'Events that must not be applied and must not be lost; a person decides';
+comment on column quarantined_events.reason is 'malformed: cannot be read; conflict: a known identity with other content; wrong_order: contradicts its order';
+comment on column quarantined_events.payload is 'The event as it came; bytes that are not UTF-8 are base64 with the prefix base64:';
+comment on column quarantined_events.other_payload is 'For a conflict, the content hash that was processed first';
