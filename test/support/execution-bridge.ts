@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Pool } from '../../src/db/pool';
+import type { ExecutionEvent } from '../../src/contracts/execution-event';
 import type { ExecutionBatch } from '../../src/contracts/execution-batch';
 import { createDeadLetterProducer } from '../../src/kafka/dead-letter';
 import { ExecutionConsumer } from '../../src/kafka/execution-consumer';
@@ -7,7 +9,9 @@ import { silentLogger } from '../../src/observability/logger';
 import { createMetrics, type Metrics } from '../../src/observability/metrics';
 import { connectExecutionPorts } from '../../src/services/execution-ports';
 import { TemporalUnavailableError, type ExecutionGateway } from '../../src/temporal/order-gateway';
-import type { TestTopics } from './kafka-topics';
+import { anEvent } from './execution-events';
+import { createTestTopics, type TestTopics } from './kafka-topics';
+import { waitFor } from './wait-for';
 
 /** Stands in for Temporal: remembers what it accepted, and can refuse. */
 export class RecordingGateway implements ExecutionGateway {
@@ -90,4 +94,60 @@ export async function countOf(
       Object.entries(labels).every(([name, value]) => Reflect.get(series.labels, name) === value),
     )
     .reduce((sum, { value }) => sum + value, 0);
+}
+
+/** Topics, a group and a gateway of one test's own, and the bridges that it starts on them. */
+export interface BridgeBench {
+  readonly topics: TestTopics;
+  readonly gateway: RecordingGateway;
+  readonly groupId: string;
+  start(overrides?: Partial<BridgeParts>): Promise<RunningBridge>;
+  /** Resolves when the group's offsets stand at the end of `executions`. */
+  everythingCommitted(groupId?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openBench(pool: Pool): Promise<BridgeBench> {
+  const topics = await createTestTopics();
+  const gateway = new RecordingGateway();
+  const groupId = newGroupId();
+  const bridges: RunningBridge[] = [];
+  return {
+    topics,
+    gateway,
+    groupId,
+    start: async (overrides = {}) => {
+      const bridge = await startBridge({ topics, pool, gateway, groupId, ...overrides });
+      bridges.push(bridge);
+      return bridge;
+    },
+    everythingCommitted: async (group = groupId) => {
+      await waitFor('all offsets to be committed', async () => (await topics.lagOf(group)) === 0);
+    },
+    close: async () => {
+      await Promise.all(bridges.map((bridge) => bridge.stop()));
+      await topics.drop();
+    },
+  };
+}
+
+export function newGroupId(): string {
+  return `test-${randomUUID()}`;
+}
+
+/** Fills of several orders, one after the other round and round, with ids that tell their order's sequence. */
+export function fillsOf(orders: number, fillsEach: number): ExecutionEvent[] {
+  const accountId = `a-${randomUUID()}`;
+  return Array.from({ length: orders * fillsEach }, (_, n) => {
+    const order = n % orders;
+    const executionId = `${accountId}-${order}-${Math.floor(n / orders)}`;
+    return anEvent({ accountId, clientOrderId: `order-${order}`, executionId });
+  });
+}
+
+/** The execution ids of some events, of one order or of all. */
+export function idsOf(events: readonly ExecutionEvent[], clientOrderId?: string): string[] {
+  return events
+    .filter((event) => clientOrderId === undefined || event.clientOrderId === clientOrderId)
+    .map(({ executionId }) => executionId);
 }

@@ -16,7 +16,7 @@ describe('reading an execution', () => {
     expect(parseExecution(aMessage(event))).toEqual({
       kind: 'execution',
       execution: { ...anEvent(), quantity: '1.5' },
-      contentHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      contentHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
   });
 
