@@ -9,7 +9,7 @@ import { lockOrderKey } from './open-order';
 import { lockOrder, sumFills, updateOrder, type LockedOrder, type OrderEvent } from './order-updates';
 import { parkExecutions, takeParked } from './parked-executions';
 import type { Pool, PoolClient } from './pool';
-import { insertQuarantined } from './quarantine';
+import { insertQuarantined, type RefusedExecution } from './quarantine';
 import { inTransaction, type TransactionHooks } from './transaction';
 import { wrongOrderFaults, type WrongOrderFault } from './wrong-order';
 
@@ -86,9 +86,9 @@ async function applyToOrder(
     executions.filter((execution) => !wrong.has(execution)),
   );
   const booked = await bookFills(connection, order, events.claimed);
-  await quarantine(connection, events, faults);
-  const after = await progressAfter(connection, order, events, booked, faults);
-  const timeline = timelineOf(events, booked, faults);
+  const aside = await quarantine(connection, events, faults);
+  const after = await progressAfter(connection, order, events, booked, aside);
+  const timeline = timelineOf(events, booked, aside);
   if (timeline.length > 0) await updateOrder(connection, order, after, timeline);
   return {
     result: {
@@ -107,7 +107,7 @@ async function progressAfter(
   order: LockedOrder,
   events: ClaimedEvents,
   booked: BookedFills,
-  faults: readonly WrongOrderFault[],
+  aside: readonly RefusedExecution[],
 ): Promise<OrderProgress> {
   let progress: OrderProgress = order;
   for (const execution of events.claimed) {
@@ -115,23 +115,18 @@ async function progressAfter(
     progress = advanceOrder(progress, execution, booked.counted.get(execution));
   }
   if (booked.amended) progress = recountOrder(progress, await sumFills(connection, order));
-  const [conflict] = events.conflicts;
-  const [fault] = faults;
-  const attention =
-    conflict !== undefined
-      ? `execution ${conflict.execution.executionId} came again with other content`
-      : (fault?.detail ?? null);
-  return { ...progress, attention: progress.attention ?? attention };
+  return { ...progress, attention: progress.attention ?? aside[0]?.detail ?? null };
 }
 
+/** Puts aside what must not be applied. Returns what was not put aside before: a repeat of it changes nothing. */
 async function quarantine(
   connection: PoolClient,
   events: ClaimedEvents,
   faults: readonly WrongOrderFault[],
-): Promise<void> {
+): Promise<RefusedExecution[]> {
   const conflicts = events.conflicts.map(({ execution, firstHash }) => ({
     reason: 'conflict' as const,
-    detail: `${execution.type} ${execution.executionId} of ${execution.source} was processed with other content`,
+    detail: `execution ${execution.executionId} came again with other content`,
     execution,
     otherPayload: `sha256:${firstHash}`,
   }));
@@ -140,22 +135,22 @@ async function quarantine(
     detail,
     execution,
   }));
-  if (conflicts.length + wrong.length > 0) await insertQuarantined(connection, [...conflicts, ...wrong]);
+  return [...(await insertQuarantined<RefusedExecution>(connection, [...conflicts, ...wrong]))];
 }
 
 function timelineOf(
   events: ClaimedEvents,
   booked: BookedFills,
-  faults: readonly WrongOrderFault[],
+  aside: readonly RefusedExecution[],
 ): OrderEvent[] {
   const applied = events.claimed
     .filter((execution) => !booked.outsideWindow.has(execution))
     .map((execution) => ({ type: execution.type, detail: timelineDetail(execution) }));
-  const aside = [...events.conflicts, ...faults].map(({ execution }) => ({
+  const refused = aside.map(({ execution, reason }) => ({
     type: 'QUARANTINED',
-    detail: { type: execution.type, ...timelineDetail(execution) },
+    detail: { reason, type: execution.type, ...timelineDetail(execution) },
   }));
-  return [...applied, ...aside];
+  return [...applied, ...refused];
 }
 
 function timelineDetail(execution: Execution): Record<string, unknown> {

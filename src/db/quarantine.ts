@@ -41,14 +41,15 @@ export type QuarantinedEvent = RefusedExecution | MalformedMessage;
 /**
  * Puts events aside for a person to decide. The same content met again raises `times_seen`; reading the same message
  * again (a replay of the topic, a crash before the commit) does not.
+ * @returns those that were not in quarantine before.
  */
-export async function insertQuarantined(
+export async function insertQuarantined<E extends QuarantinedEvent>(
   queryable: Queryable,
-  events: readonly QuarantinedEvent[],
-): Promise<void> {
-  if (events.length === 0) return;
+  events: readonly E[],
+): Promise<Set<E>> {
+  if (events.length === 0) return new Set();
   const rows = mergeRepeats(events.map(rowOf));
-  await queryable.query({
+  const result = await queryable.query<{ identity: string }>({
     text: `
       insert into quarantined_events as q
         (reason, detail, source, event_type, execution_id, account_id, client_order_id, content_hash, payload,
@@ -65,9 +66,26 @@ export async function insertQuarantined(
                     topic_partition = excluded.topic_partition, topic_offset = excluded.topic_offset
       where excluded.topic is null
          or (q.topic, q.topic_partition) is distinct from (excluded.topic, excluded.topic_partition)
-         or excluded.topic_offset > q.topic_offset`,
+         or excluded.topic_offset > q.topic_offset
+      returning case when xmax = 0 then jsonb_build_array(
+        q.reason, coalesce(q.source, ''), coalesce(q.event_type, ''), coalesce(q.execution_id, ''),
+        encode(q.content_hash, 'hex')) end as "identity"`,
     values: COLUMNS.map((column) => rows.map((row) => row[column])),
   });
+  // xmax is zero on a row that this statement inserted, and not on one that it updated.
+  const inserted = new Set(result.rows.map((row) => JSON.stringify(row.identity)));
+  return new Set(events.filter((event) => inserted.has(identityOf(rowOf(event)))));
+}
+
+/** What the unique index compares. */
+function identityOf(row: Row): string {
+  return JSON.stringify([
+    row.reason,
+    row.source ?? '',
+    row.type ?? '',
+    row.executionId ?? '',
+    row.contentHash,
+  ]);
 }
 
 interface Row {
@@ -136,8 +154,7 @@ function rowOf(event: QuarantinedEvent): Row {
 function mergeRepeats(rows: readonly Row[]): Row[] {
   const merged = new Map<string, Row>();
   for (const row of rows) {
-    const identity = [row.source ?? '', row.type ?? '', row.executionId ?? ''];
-    const key = JSON.stringify([row.reason, ...identity, row.contentHash]);
+    const key = identityOf(row);
     const timesSeen = (merged.get(key)?.timesSeen ?? 0) + 1;
     merged.set(key, { ...row, timesSeen });
   }

@@ -16,7 +16,9 @@ export function connectExecutionPorts(
   return {
     findProcessed: (identities) => findProcessed(pool, identities),
     deliver: (batch) => gateway.deliver(batch),
-    quarantine: (messages) => insertQuarantined(pool, messages),
+    quarantine: async (messages) => {
+      await insertQuarantined(pool, messages);
+    },
     publishDeadLetters: (letters) => deadLetters.publish(letters),
     unansweredBy,
   };
