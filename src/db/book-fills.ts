@@ -48,12 +48,14 @@ export async function bookFills(
   const amended = await amend(connection, order, fresh, amendments);
 
   const counted = new Map(fresh.map((fill) => [fill, amended.get(fillIdentityText(fill)) ?? reported(fill)]));
+  const outsideWindow = new Set(fills.filter((fill) => !booked.has(fillIdentityText(fill))));
+  if (counted.size + amended.size === 0) return { ...NOTHING_BOOKED, outsideWindow };
   const after =
     amended.size === 0 ? foldOn(position, counted) : foldTrades(await positionTrades(connection, order));
   await updatePosition(connection, order, { ...after, lastSequence });
   return {
     counted,
-    outsideWindow: new Set(fills.filter((fill) => !booked.has(fillIdentityText(fill)))),
+    outsideWindow,
     amended: amended.size > 0,
   };
 }

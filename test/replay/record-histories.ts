@@ -8,7 +8,8 @@ import type { Execution, ExecutionType } from '../../src/domain/execution';
 import type { lateExecutionsWorkflow, orderWorkflow } from '../../workflows';
 import { CANCEL_UPDATE_ID, cancelUpdate, executionsSignal } from '../../workflows/messages';
 import { recordingActivities } from '../support/recording-activities';
-import { aCommand, anExecution, connectHarness, type TemporalHarness } from '../support/temporal-harness';
+import { anExecutionOf, anOpenOrder } from '../support/orders';
+import { connectHarness, type TemporalHarness } from '../support/temporal-harness';
 import { waitFor } from '../support/wait-for';
 
 /**
@@ -45,7 +46,7 @@ interface Shape {
 async function record(harness: TemporalHarness, folder: string, name: string, shape: Shape): Promise<void> {
   const { activities, recorded } = recordingActivities('2', openOrderOf(shape));
   const { stop } = await harness.startWorker(activities);
-  const command = aCommand({
+  const command = anOpenOrder({
     quantity: '2',
     ...(shape.expireAfterMs === undefined
       ? {}
@@ -67,7 +68,7 @@ async function record(harness: TemporalHarness, folder: string, name: string, sh
   if (shape.cancel === true) await run.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID });
   const executions = shape.executions ?? [];
   for (const [index, type] of executions.entries()) {
-    await run.signal(executionsSignal, [anExecution(command, type)]);
+    await run.signal(executionsSignal, [anExecutionOf(command, type)]);
     await waitFor('the execution to be booked', () => recorded.executionIds.length > index);
   }
   if (shape.ends === true) await run.result();
@@ -113,7 +114,7 @@ async function recordLate(
     workflowId: lateExecutionsWorkflowId(command.request),
     args: [command.request],
     signal: executionsSignal,
-    signalArgs: [[anExecution(command, 'FILL')]],
+    signalArgs: [[anExecutionOf(command, 'FILL')]],
   });
   await handle.result();
   await stop();
@@ -132,7 +133,7 @@ async function main(): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const harness = await connectHarness();
   for (const [name, shape] of Object.entries(SHAPES)) await record(harness, folder, name, shape);
-  await recordLate(harness, folder, aCommand());
+  await recordLate(harness, folder, anOpenOrder());
   await harness.close();
 }
 

@@ -57,19 +57,20 @@ export interface BridgeParts {
 
 /** The consumer of the fill-bridge as its composition root builds it, with the given gateway in Temporal's place. */
 export async function startBridge(parts: BridgeParts): Promise<RunningBridge> {
-  const { topics, pool, gateway, groupId, parallelOrders = 16, wrap = (ports) => ports } = parts;
+  const { topics, pool, gateway, groupId, parallelOrders = 16, wrap } = parts;
   const metrics = createMetrics();
   const letters = createDeadLetterProducer(topics.kafka, {
     topic: topics.names.deadLetters,
     timeoutMs: 5_000,
   });
+  const ports = connectExecutionPorts(pool, gateway, letters);
   const fatal: unknown[] = [];
   const onFatal = (error: unknown): void => {
     fatal.push(error);
   };
   const consumer = new ExecutionConsumer(
     topics.kafka,
-    wrap(connectExecutionPorts(pool, gateway, letters)),
+    wrap?.(ports) ?? ports,
     { topic: topics.names.executions, groupId, parallelOrders, maxBackoffMs: 400, onFatal },
     metrics,
     silentLogger(),

@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import type { Activities } from '../../activities';
-import type { OpenOrderCommand } from '../../src/contracts/order-messages';
-import type { Execution, ExecutionType } from '../../src/domain/execution';
 import { createOrderWorker } from '../../src/temporal/order-worker';
 import { workflowBundlePath } from '../../src/temporal/workflow-bundle';
 import { serverAddress } from './environment';
@@ -15,8 +13,13 @@ export interface TemporalHarness {
   readonly client: Client;
   readonly taskQueue: string;
   /** Starts a worker; `stop` shuts it down and waits for it. */
-  startWorker(activities: Activities): Promise<{ readonly worker: Worker; stop(): Promise<void> }>;
-  close(): Promise<void>;
+  readonly startWorker: (activities: Activities) => Promise<RunningWorker>;
+  readonly close: () => Promise<void>;
+}
+
+export interface RunningWorker {
+  readonly worker: Worker;
+  readonly stop: () => Promise<void>;
 }
 
 export async function connectHarness(): Promise<TemporalHarness> {
@@ -54,45 +57,5 @@ export async function connectHarness(): Promise<TemporalHarness> {
       for (const stop of running) await stop();
       await connection.close();
     },
-  };
-}
-
-/** A valid command for an order that no other test has. */
-export function aCommand(change: Partial<OpenOrderCommand['request']> = {}): OpenOrderCommand {
-  return {
-    request: {
-      accountId: `acc-${randomUUID().slice(0, 8)}`,
-      clientOrderId: randomUUID(),
-      symbol: 'EURUSD',
-      side: 'buy',
-      quantity: '10',
-      type: 'market',
-      timeInForce: 'gtc',
-      ...change,
-    },
-    requestHash: '0'.repeat(64),
-    requestId: randomUUID(),
-    acceptBy: new Date(Date.now() + 10_000).toISOString(),
-  };
-}
-
-/** A valid execution of an order. */
-export function anExecution(
-  command: OpenOrderCommand,
-  type: ExecutionType,
-  change: Partial<Execution> = {},
-): Execution {
-  const { accountId, clientOrderId, symbol, side } = command.request;
-  return {
-    source: 'TEST',
-    type,
-    executionId: randomUUID(),
-    accountId,
-    clientOrderId,
-    symbol,
-    side,
-    executedAt: '2026-03-14T09:26:53Z',
-    ...(type === 'FILL' ? { quantity: '1', price: '1.1' } : {}),
-    ...change,
   };
 }

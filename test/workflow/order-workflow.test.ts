@@ -5,7 +5,8 @@ import { lateExecutionsWorkflowId, orderWorkflowId } from '../../src/domain/ids'
 import type { lateExecutionsWorkflow, orderWorkflow } from '../../workflows';
 import { CANCEL_UPDATE_ID, cancelUpdate, executionsSignal, orderRunQuery } from '../../workflows/messages';
 import { recordingActivities } from '../support/recording-activities';
-import { aCommand, anExecution, connectHarness, type TemporalHarness } from '../support/temporal-harness';
+import { anExecutionOf, anOpenOrder } from '../support/orders';
+import { connectHarness, type TemporalHarness } from '../support/temporal-harness';
 import { waitFor } from '../support/wait-for';
 
 describe('an order workflow', () => {
@@ -31,11 +32,11 @@ describe('an order workflow', () => {
   test('opens, sends, books its fills and ends when it is filled', async () => {
     const { activities, recorded } = recordingActivities('3');
     await harness.startWorker(activities);
-    const command = aCommand({ quantity: '3' });
+    const command = anOpenOrder({ quantity: '3' });
     const handle = await start(command);
-    await handle.signal(executionsSignal, [anExecution(command, 'NEW')]);
-    await handle.signal(executionsSignal, [anExecution(command, 'FILL'), anExecution(command, 'FILL')]);
-    await handle.signal(executionsSignal, [anExecution(command, 'FILL')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'NEW')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL'), anExecutionOf(command, 'FILL')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
     expect(await handle.result()).toEqual({ outcome: 'opened', status: 'FILLED', cumulativeQuantity: '3' });
     expect(recorded.opened).toEqual([command.requestId]);
     expect(recorded.commands).toEqual(['NEW_ORDER']);
@@ -53,7 +54,7 @@ describe('an order workflow', () => {
         }),
     });
     await harness.startWorker(activities);
-    const handle = await start(aCommand());
+    const handle = await start(anOpenOrder());
     expect(await handle.result()).toEqual({
       outcome: 'refused',
       status: 'REFUSED',
@@ -68,19 +69,19 @@ describe('an order workflow', () => {
       openOrder: () => Promise.resolve({ outcome: 'superseded', status: 'NEW', parkedExecutions: false }),
     });
     await harness.startWorker(activities);
-    const handle = await start(aCommand());
+    const handle = await start(anOpenOrder());
     expect((await handle.result()).outcome).toBe('superseded');
     expect(recorded.commands).toEqual([]);
   });
 
   test('that is refused still books executions that reach it, and ends', async () => {
-    const command = aCommand();
+    const command = anOpenOrder();
     const { activities, recorded } = recordingActivities('1', {
       openOrder: async () => {
         // The signal arrives while the order is being refused.
         await harness.client.workflow
           .getHandle(orderWorkflowId(command.request))
-          .signal(executionsSignal, [anExecution(command, 'FILL')]);
+          .signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
         return { outcome: 'refused', status: 'REFUSED', code: 'STALE_QUOTE', parkedExecutions: false };
       },
     });
@@ -100,7 +101,7 @@ describe('an order workflow', () => {
           : Promise.resolve({ outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: false }),
     });
     await harness.startWorker(activities);
-    const command = aCommand();
+    const command = anOpenOrder();
     const handle = await start(command);
     const pending = await waitFor('a third attempt', async () => {
       const { raw } = await handle.describe();
@@ -109,14 +110,14 @@ describe('an order workflow', () => {
     });
     expect(pending.lastFailure?.message).toContain('the quote gate did not answer within 250 ms');
     failing = false;
-    await handle.signal(executionsSignal, [anExecution(command, 'FILL')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
     expect((await handle.result()).status).toBe('FILLED');
   });
 
   test('asks the venue for a cancel once, however often it is asked itself', async () => {
     const { activities, recorded } = recordingActivities();
     await harness.startWorker(activities);
-    const command = aCommand();
+    const command = anOpenOrder();
     const handle = await start(command);
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await handle.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID });
@@ -124,8 +125,8 @@ describe('an order workflow', () => {
     await waitFor('the cancel to be sent', () => recorded.commands.includes('CANCEL'));
     // The order is cancelled only when the venue says so.
     expect((await handle.query(orderRunQuery)).status).toBe('PENDING_NEW');
-    await handle.signal(executionsSignal, [anExecution(command, 'FILL')]);
-    await handle.signal(executionsSignal, [anExecution(command, 'CANCELLED')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'CANCELLED')]);
     expect(await handle.result()).toMatchObject({ status: 'CANCELLED', cumulativeQuantity: '1' });
     expect(recorded.commands).toEqual(['NEW_ORDER', 'CANCEL']);
   });
@@ -133,11 +134,11 @@ describe('an order workflow', () => {
   test('that the venue says nothing about is unacknowledged and asks for its status, never sent again', async () => {
     const { activities, recorded } = recordingActivities('1');
     await harness.startWorker(activities);
-    const command = aCommand();
+    const command = anOpenOrder();
     const handle = await start(command, { venueAckTimeoutMs: 200 });
     await waitFor('the status request', () => recorded.commands.includes('STATUS_REQUEST'));
     expect(recorded.unacknowledged).toEqual([command.request.clientOrderId]);
-    await handle.signal(executionsSignal, [anExecution(command, 'FILL')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
     await handle.result();
     expect(recorded.commands).toEqual(['NEW_ORDER', 'STATUS_REQUEST']);
   });
@@ -146,11 +147,11 @@ describe('an order workflow', () => {
     const { activities, recorded } = recordingActivities();
     await harness.startWorker(activities);
     const expireAt = new Date(Date.now() + 1_500).toISOString();
-    const command = aCommand({ timeInForce: 'gtd', expireAt });
+    const command = anOpenOrder({ timeInForce: 'gtd', expireAt });
     const handle = await start(command);
     await waitFor('the cancel to be sent', () => recorded.commands.includes('CANCEL'));
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expireAt));
-    await handle.signal(executionsSignal, [anExecution(command, 'CANCELLED')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'CANCELLED')]);
     expect((await handle.result()).status).toBe('CANCELLED');
   });
 
@@ -169,10 +170,12 @@ describe('an order workflow', () => {
         return applyExecutions(command);
       },
     });
-    const command = aCommand({ quantity: String(total) });
+    const command = anOpenOrder({ quantity: String(total) });
     const handle = await start(command);
     for (let number = 0; number < total; number += 1) {
-      await handle.signal(executionsSignal, [anExecution(command, 'FILL', { executionId: String(number) })]);
+      await handle.signal(executionsSignal, [
+        anExecutionOf(command, 'FILL', { executionId: String(number) }),
+      ]);
     }
     await handle.result();
     expect(recorded.executionIds).toEqual(Array.from({ length: total }, (_, number) => String(number)));
@@ -182,12 +185,12 @@ describe('an order workflow', () => {
     const total = 40;
     const { activities, recorded } = recordingActivities(String(total));
     await harness.startWorker(activities);
-    const command = aCommand({ quantity: String(total) });
+    const command = anOpenOrder({ quantity: String(total) });
     const handle = await start(command, { maxSignalsPerRun: 7 });
     await handle.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID });
     const open = harness.client.workflow.getHandle(handle.workflowId);
     for (let number = 0; number < total; number += 1) {
-      await open.signal(executionsSignal, [anExecution(command, 'FILL', { executionId: String(number) })]);
+      await open.signal(executionsSignal, [anExecutionOf(command, 'FILL', { executionId: String(number) })]);
     }
     expect(await handle.result()).toEqual({ outcome: 'opened', status: 'FILLED', cumulativeQuantity: '40' });
     expect(recorded.executionIds).toEqual(Array.from({ length: total }, (_, number) => String(number)));
@@ -203,18 +206,18 @@ describe('an order workflow', () => {
       openOrder: () => Promise.resolve({ outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: true }),
     });
     await harness.startWorker(activities);
-    const command = aCommand();
+    const command = anOpenOrder();
     const handle = await start(command);
     await waitFor('the parked executions to be asked for', () => recorded.batches.length > 0);
     expect(recorded.batches[0]).toMatchObject({ includeParked: true, executions: [] });
-    await handle.signal(executionsSignal, [anExecution(command, 'FILL')]);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
     await handle.result();
   });
 
   test('late executions are booked by a run that their signal starts, and that ends', async () => {
     const { activities, recorded } = recordingActivities();
     await harness.startWorker(activities);
-    const command = aCommand();
+    const command = anOpenOrder();
     const late = (executionId: string) =>
       harness.client.workflow.signalWithStart<
         typeof lateExecutionsWorkflow,
@@ -224,7 +227,7 @@ describe('an order workflow', () => {
         workflowId: lateExecutionsWorkflowId(command.request),
         args: [command.request],
         signal: executionsSignal,
-        signalArgs: [[anExecution(command, 'FILL', { executionId })]],
+        signalArgs: [[anExecutionOf(command, 'FILL', { executionId })]],
       });
     await (await late('first')).result();
     await (await late('second')).result();
