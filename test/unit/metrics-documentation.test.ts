@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/package-root';
 describe('docs/metrics.md', () => {
   const page = readFileSync(join(packageRoot(), 'docs', 'metrics.md'), 'utf8');
   const documented = new Map(
-    [...page.matchAll(/^\| `(tekil_\w+)` \|([^|]*)\|/gm)].map(([, name = '', labels = '']) => [
+    [...page.matchAll(/^\| `(tekil_\w+)`\s*\|([^|]*)\|/gm)].map(([, name = '', labels = '']) => [
       name,
       [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
     ]),
