@@ -15,7 +15,10 @@ describe('docs/metrics.md', () => {
   test('names every metric with its labels, and no other', () => {
     const { registry, ...metrics } = createMetrics();
     const declared = Object.values(metrics).map((metric: unknown) => {
-      const { name, labelNames } = metric as { readonly name: string; readonly labelNames: readonly string[] };
+      const { name, labelNames } = metric as {
+        readonly name: string;
+        readonly labelNames: readonly string[];
+      };
       return [name, labelNames] as const;
     });
     expect(declared).toHaveLength(registry.getMetricsAsArray().length);
