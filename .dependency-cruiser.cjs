@@ -61,6 +61,7 @@ module.exports = {
       OBSERVABILITY,
       '^workflows/',
       '^activities/index',
+      '^src/package-root',
     ]),
     room('http-reads-and-asks-the-gateway', '^src/http/', [
       DOMAIN,

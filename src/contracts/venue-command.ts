@@ -31,4 +31,3 @@ export const venueCommand = z
   .meta({ id: 'VenueCommand' });
 
 export type VenueCommand = z.output<typeof venueCommand>;
-export type VenueCommandName = (typeof VENUE_COMMANDS)[number];

@@ -1,5 +1,3 @@
-import { DatabaseError } from 'pg';
-
 /** SQLSTATE codes after which the same transaction may succeed when it is tried again. */
 const RETRYABLE: Readonly<Record<string, string>> = {
   '40001': 'serialization_failure',
@@ -52,9 +50,4 @@ export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AggregateError) return databaseFault(error.errors[0]);
   if (UNREACHABLE_MESSAGES.some((message) => error.message.includes(message))) return 'unreachable';
   return 'permanent';
-}
-
-/** The violated constraint, when the error is a constraint violation. */
-export function violatedConstraint(error: unknown): string | undefined {
-  return error instanceof DatabaseError ? error.constraint : undefined;
 }

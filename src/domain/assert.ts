@@ -10,8 +10,3 @@ export class AssertionError extends Error {
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }
-
-/** For the end of a `switch` over a union: the compiler proves that it is never reached. */
-export function unreachable(value: never): never {
-  throw new AssertionError(`unexpected value ${JSON.stringify(value)}`);
-}

@@ -45,8 +45,3 @@ export interface ExecutionIdentity {
 export function executionIdentityText(identity: ExecutionIdentity): string {
   return JSON.stringify([identity.source, identity.type, identity.executionId]);
 }
-
-/** Only these move quantity. */
-export function movesQuantity(type: ExecutionType): boolean {
-  return type === 'FILL' || type === 'BUST' || type === 'CORRECT';
-}

@@ -3,6 +3,7 @@ import { isSuspect, type FeedState, type SymbolState } from './quote-health';
 export interface GateThresholds {
   readonly maxSilenceMs: number;
   readonly maxSourceAgeMs: number;
+  /** Beyond it a measured offset is not believed, and a stamp that lies further in the future is not fresh. */
   readonly maxClockOffsetMs: number;
 }
 
@@ -17,6 +18,7 @@ export type GateRefusal = 'NO_QUOTE' | 'STALE_QUOTE' | 'STALE_AT_SOURCE' | 'SUSP
 /** The facts that a verdict rests on, and why it is closed, if it is. */
 export interface GateEvidence {
   readonly refusal: { readonly code: GateRefusal; readonly reason: string } | null;
+  /** Of the feed: heartbeats say that it lives, its quotes say how old they are. */
   readonly silenceMs: number | null;
   readonly sourceAgeMs: number | null;
   readonly clockOffsetMs: number | null;
@@ -24,7 +26,11 @@ export interface GateEvidence {
   readonly quote: SymbolState | undefined;
 }
 
-/** May an order for this symbol open now? Closed unless everything that must be known is known and good. */
+/**
+ * May an order for this symbol open now? Closed unless everything that must be known is known and good.
+ * `offsetMs` is the measured clock offset of the feed. The figures are whole milliseconds, and the verdict follows
+ * from them as they are shown.
+ */
 export function judge(
   feed: FeedState,
   symbol: string,
@@ -34,8 +40,14 @@ export function judge(
 ): GateEvidence {
   const quote = feed.symbols.get(symbol);
   if (quote === undefined || feed.livenessMs === null || offsetMs === null) {
-    const refusal = { code: 'NO_QUOTE', reason: `no quote of ${symbol} has ever arrived` } as const;
-    return { refusal, silenceMs: null, sourceAgeMs: null, clockOffsetMs: offsetMs, suspect: false, quote };
+    return {
+      refusal: { code: 'NO_QUOTE', reason: `no quote of ${symbol} has arrived` },
+      silenceMs: feed.livenessMs === null ? null : Math.round(now.monotonicMs - feed.livenessMs),
+      sourceAgeMs: null,
+      clockOffsetMs: offsetMs === null ? null : Math.round(offsetMs),
+      suspect: false,
+      quote,
+    };
   }
   const facts = {
     silenceMs: Math.round(now.monotonicMs - feed.livenessMs),
@@ -43,18 +55,22 @@ export function judge(
     clockOffsetMs: Math.round(offsetMs),
     suspect: isSuspect(feed, quote),
   };
-  return { refusal: refusalOf(facts, thresholds), ...facts, quote };
+  const heldMs = Math.round(now.monotonicMs - quote.arrivedMs);
+  return { refusal: refusalOf({ ...facts, heldMs, ended: feed.ended }, thresholds), ...facts, quote };
 }
 
 interface Facts {
   readonly silenceMs: number;
   readonly sourceAgeMs: number;
   readonly clockOffsetMs: number;
+  /** Since the quote arrived. */
+  readonly heldMs: number;
   readonly suspect: boolean;
+  readonly ended: boolean;
 }
 
 function refusalOf(facts: Facts, thresholds: GateThresholds): GateEvidence['refusal'] {
-  const { silenceMs, sourceAgeMs, clockOffsetMs } = facts;
+  const { silenceMs, sourceAgeMs, clockOffsetMs, heldMs } = facts;
   if (silenceMs > thresholds.maxSilenceMs) {
     return { code: 'STALE_QUOTE', reason: `stale quote: ${silenceMs} ms` };
   }
@@ -62,11 +78,20 @@ function refusalOf(facts: Facts, thresholds: GateThresholds): GateEvidence['refu
   if (Math.abs(clockOffsetMs) > thresholds.maxClockOffsetMs) {
     return { code: 'CLOCK_OFFSET', reason: `clock offset of the feed: ${clockOffsetMs} ms` };
   }
-  // A stamp from the future is no sign of freshness either.
-  if (Math.abs(sourceAgeMs) > thresholds.maxSourceAgeMs) {
-    return { code: 'STALE_AT_SOURCE', reason: `stale at source: ${sourceAgeMs} ms` };
+  if (sourceAgeMs < -thresholds.maxClockOffsetMs) {
+    return { code: 'STALE_AT_SOURCE', reason: `stamped ${-sourceAgeMs} ms in the future` };
   }
-  if (facts.suspect)
-    return { code: 'SUSPECT_QUOTE', reason: 'messages were lost and the price is not certain' };
+  // A quote is at least as old as the time that we have had it, whatever its stamp says about that.
+  const ageMs = Math.max(sourceAgeMs, heldMs);
+  if (ageMs > thresholds.maxSourceAgeMs) {
+    return { code: 'STALE_AT_SOURCE', reason: `stale at source: ${ageMs} ms` };
+  }
+  if (facts.ended) return { code: 'SUSPECT_QUOTE', reason: 'the provider has ended its session' };
+  if (facts.suspect) {
+    return {
+      code: 'SUSPECT_QUOTE',
+      reason: 'messages were lost or a session began, and the price has not been stated in full since',
+    };
+  }
   return null;
 }

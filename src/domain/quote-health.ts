@@ -1,7 +1,7 @@
 /**
  * The health of one quote feed, as a state machine without a clock: every input carries its time. Numbers belong to
  * the feed, not to a symbol, so a gap makes every symbol suspect: the lost message may have been about any of them.
- * The state is changed in place; this is the one hot loop of the system.
+ * The state is changed in place; this is the one hot loop of the system. docs/quote-feed.md has the table.
  */
 export interface FeedRules {
   /** `full`: each tick is the whole price. `delta`: a tick changes it, so a loss is healed only by a snapshot. */
@@ -12,17 +12,21 @@ export interface FeedRules {
 
 export interface FeedState {
   session: string | null;
-  /** The highest number taken in this session; null before the first. */
+  /** The highest number taken or passed over in this session; null before the first. */
   lastSequence: bigint | null;
   /** Of the last tick or gap-free heartbeat, on the monotonic clock; null before the first. */
   livenessMs: number | null;
-  /** Ticks whose numbers were passed over, since the start. */
+  /** Messages whose numbers were passed over, since the start. */
   lost: bigint;
   /** Counts the gaps and resets: a symbol is suspect unless it was made certain in the current one. */
   doubt: number;
+  /** The provider has closed the current session; only another one can follow. */
   ended: boolean;
+  /** The latest source stamp of this session, milliseconds since 1970. */
+  newestSourceTimeMs: number;
+  /** At most `MAX_SYMBOLS`. */
   readonly symbols: Map<string, SymbolState>;
-  /** Sessions that are over; a delayed packet of one must not bring it back. */
+  /** Sessions that are over, at most `FORMER_SESSIONS`; a delayed packet of one must not bring it back. */
   readonly formerSessions: string[];
 }
 
@@ -31,14 +35,20 @@ export interface SymbolState {
   ask: number;
   /** The provider's stamp, milliseconds since 1970. */
   sourceTimeMs: number;
+  /** When it was taken, on the monotonic clock. */
+  arrivedMs: number;
   sequence: bigint;
   /** The doubt of the feed in which this price was last certain; −1: never. */
   certainIn: number;
 }
 
-export interface QuoteInput {
+/** What every message of a feed has. */
+export interface Numbered {
   readonly session: string;
   readonly sequence: bigint;
+}
+
+export interface QuoteInput extends Numbered {
   readonly kind: 'tick' | 'snapshot';
   readonly symbol: string;
   readonly bid: number;
@@ -48,11 +58,34 @@ export interface QuoteInput {
 
 /** What an input did. `lost` is what this input showed to be lost, never counted twice and never negative. */
 export interface Effect {
-  readonly outcome: 'taken' | 'repeat' | 'former_session' | 'alive' | 'gap' | 'late' | 'ended';
+  readonly outcome:
+    /** A price was taken. */
+    | 'taken'
+    /** A snapshot restarted the numbering, and its price was taken. */
+    | 'restart'
+    /** Its number was used, its price not kept: there are `MAX_SYMBOLS` already. */
+    | 'over_limit'
+    /** A message that is no price. */
+    | 'other'
+    /** A message that could not be understood. */
+    | 'unread'
+    /** A number that had been taken or passed over. */
+    | 'repeat'
+    /** Of a session that is over. */
+    | 'former_session'
+    /** A heartbeat without a gap. */
+    | 'alive'
+    /** A heartbeat that showed a loss. */
+    | 'gap'
+    /** A heartbeat that was overtaken. */
+    | 'late'
+    /** The provider ended the session. */
+    | 'ended';
   readonly lost: bigint;
 }
 
-const FORMER_SESSIONS = 16;
+export const MAX_SYMBOLS = 50_000;
+export const FORMER_SESSIONS = 16;
 
 export function newFeed(): FeedState {
   return {
@@ -62,6 +95,7 @@ export function newFeed(): FeedState {
     lost: 0n,
     doubt: 0,
     ended: false,
+    newestSourceTimeMs: Number.NEGATIVE_INFINITY,
     symbols: new Map(),
     formerSessions: [],
   };
@@ -72,62 +106,101 @@ export function isSuspect(feed: FeedState, symbol: SymbolState): boolean {
   return feed.ended || symbol.certainIn !== feed.doubt;
 }
 
-/** A tick or a snapshot. `nowMs` is the monotonic clock. */
+/** A tick or a snapshot. `nowMs` is the monotonic clock, here and below. */
 export function applyQuote(feed: FeedState, rules: FeedRules, input: QuoteInput, nowMs: number): Effect {
-  if (!enterSession(feed, input.session)) return { outcome: 'former_session', lost: 0n };
-  if (feed.lastSequence !== null && input.sequence <= feed.lastSequence)
-    return { outcome: 'repeat', lost: 0n };
-  const lost = passOver(feed, input.sequence);
+  if (!enterSession(feed, input.session)) return without('former_session');
+  const restart = restartsNumbering(feed, input);
+  if (isUsed(feed, input.sequence) && !restart) return without('repeat');
+  if (restart) feed.doubt += 1;
+  const lost = restart ? 0n : passOver(feed, input.sequence);
   feed.lastSequence = input.sequence;
   feed.livenessMs = nowMs;
-  setPrice(feed, rules, input);
-  return { outcome: 'taken', lost };
+  feed.newestSourceTimeMs = restart
+    ? input.sourceTimeMs
+    : Math.max(feed.newestSourceTimeMs, input.sourceTimeMs);
+  const kept = setPrice(feed, rules, input, nowMs);
+  if (!kept) return { outcome: 'over_limit', lost };
+  return { outcome: restart ? 'restart' : 'taken', lost };
 }
 
-function setPrice(feed: FeedState, rules: FeedRules, input: QuoteInput): void {
-  const whole = rules.kind === 'full' || input.kind === 'snapshot';
-  const known = feed.symbols.get(input.symbol);
+/**
+ * Some feeds begin their numbers again without a new session, with a snapshot. A snapshot that was merely overtaken
+ * has a low number, too, and must not rewind anything: it is told apart by its stamp, which is not the newest.
+ */
+function restartsNumbering(feed: FeedState, input: QuoteInput): boolean {
+  return (
+    input.kind === 'snapshot' && isUsed(feed, input.sequence) && input.sourceTimeMs > feed.newestSourceTimeMs
+  );
+}
+
+function setPrice(feed: FeedState, rules: FeedRules, input: QuoteInput, arrivedMs: number): boolean {
   const { bid, ask, sourceTimeMs, sequence } = input;
+  const known = feed.symbols.get(input.symbol);
+  const whole = rules.kind === 'full' || input.kind === 'snapshot';
   const certainIn = whole ? feed.doubt : (known?.certainIn ?? -1);
-  if (known === undefined) feed.symbols.set(input.symbol, { bid, ask, sourceTimeMs, sequence, certainIn });
-  else Object.assign(known, { bid, ask, sourceTimeMs, sequence, certainIn });
+  const next = { bid, ask, sourceTimeMs, arrivedMs, sequence, certainIn };
+  if (known !== undefined) Object.assign(known, next);
+  else if (feed.symbols.size < MAX_SYMBOLS) feed.symbols.set(input.symbol, next);
+  else return false;
+  return true;
 }
 
-/** A heartbeat that carries `sequence`. It refreshes liveness only when it shows that nothing is missing. */
-export function applyHeartbeat(
+/**
+ * A message with a number that is no quote. One that was not understood may have been a price, so every price is
+ * doubted, and it is no sign of life: a provider that speaks another language is as good as silent.
+ */
+export function applyOther(
   feed: FeedState,
-  rules: FeedRules,
-  input: { readonly session: string; readonly sequence: bigint },
+  input: Numbered & { readonly understood: boolean },
   nowMs: number,
 ): Effect {
-  if (!enterSession(feed, input.session)) return { outcome: 'former_session', lost: 0n };
-  const sent = lastSent(rules, input.sequence);
-  const consumed = rules.heartbeatSequence === 'consumes';
-  if (feed.lastSequence === null) {
-    feed.lastSequence = sent;
-    feed.livenessMs = nowMs;
-    return { outcome: 'alive', lost: 0n };
+  if (!enterSession(feed, input.session)) return without('former_session');
+  if (isUsed(feed, input.sequence)) return without('repeat');
+  const lost = passOver(feed, input.sequence);
+  feed.lastSequence = input.sequence;
+  if (!input.understood) {
+    feed.doubt += 1;
+    return { outcome: 'unread', lost };
   }
-  // A number below the expected one is a heartbeat that was overtaken; it says nothing about now.
-  if (sent < feed.lastSequence || (consumed && sent === feed.lastSequence))
-    return { outcome: 'late', lost: 0n };
-  const lost = passOver(feed, consumed ? sent : sent + 1n);
+  if (lost === 0n) feed.livenessMs = nowMs;
+  return { outcome: 'other', lost };
+}
+
+/** A heartbeat. It refreshes liveness only when it shows that nothing is missing. */
+export function applyHeartbeat(feed: FeedState, rules: FeedRules, input: Numbered, nowMs: number): Effect {
+  if (!enterSession(feed, input.session)) return without('former_session');
+  const consumes = rules.heartbeatSequence === 'consumes';
+  const sent = rules.heartbeatSequence === 'next' ? input.sequence - 1n : input.sequence;
+  // A number below the expected one is a heartbeat that was overtaken; it says nothing about now and never rewinds.
+  if (consumes ? isUsed(feed, sent) : isUsed(feed, sent + 1n)) return without('late');
+  const lost = passOver(feed, consumes ? sent : sent + 1n);
   feed.lastSequence = sent;
   if (lost > 0n) return { outcome: 'gap', lost };
   feed.livenessMs = nowMs;
-  return { outcome: 'alive', lost: 0n };
+  return without('alive');
 }
 
-/** The provider ends its session: nothing that it said is a price any more. */
-export function applyEndOfSession(feed: FeedState, session: string): Effect {
-  if (!enterSession(feed, session)) return { outcome: 'former_session', lost: 0n };
+/**
+ * The provider ends its session: nothing that it said is a price any more. `sequence` is the number that would have
+ * come next. The end of a session that is not the current one ends nothing that is alive.
+ */
+export function applyEndOfSession(feed: FeedState, input: Numbered): Effect {
+  if (input.session !== feed.session) {
+    retire(feed, input.session);
+    return without('former_session');
+  }
+  if (feed.ended) return without('ended');
+  const lost = passOver(feed, input.sequence);
   feed.ended = true;
-  return { outcome: 'ended', lost: 0n };
+  return { outcome: 'ended', lost };
 }
 
-/** The highest number that has been sent, by what this feed's heartbeats mean. */
-function lastSent(rules: FeedRules, sequence: bigint): bigint {
-  return rules.heartbeatSequence === 'next' ? sequence - 1n : sequence;
+function without(outcome: Effect['outcome']): Effect {
+  return { outcome, lost: 0n };
+}
+
+function isUsed(feed: FeedState, sequence: bigint): boolean {
+  return feed.lastSequence !== null && sequence <= feed.lastSequence;
 }
 
 /** Counts what lies between the last number and `sequence`, and lets every price be doubted if that is anything. */
@@ -142,15 +215,21 @@ function passOver(feed: FeedState, sequence: bigint): bigint {
 
 /** False for a session that is over. A new one voids the numbering, and every price is doubted. */
 function enterSession(feed: FeedState, session: string): boolean {
-  if (feed.session === session) return true;
+  if (feed.session === session) return !feed.ended;
   if (feed.formerSessions.includes(session)) return false;
   if (feed.session !== null) {
-    feed.formerSessions.push(feed.session);
-    if (feed.formerSessions.length > FORMER_SESSIONS) feed.formerSessions.shift();
+    retire(feed, feed.session);
     feed.doubt += 1;
   }
   feed.session = session;
   feed.lastSequence = null;
+  feed.newestSourceTimeMs = Number.NEGATIVE_INFINITY;
   feed.ended = false;
   return true;
+}
+
+function retire(feed: FeedState, session: string): void {
+  if (feed.formerSessions.includes(session)) return;
+  feed.formerSessions.push(session);
+  if (feed.formerSessions.length > FORMER_SESSIONS) feed.formerSessions.shift();
 }

@@ -41,8 +41,3 @@ function zoneOffsetMs(zone: string): number | undefined {
   if (hours > 23 || minutes > 59) return undefined;
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
-
-/** Milliseconds since 1970 of a canonical timestamp, the fraction below a millisecond cut off. */
-export function timestampMs(canonical: string): number {
-  return Date.parse(canonical);
-}
