@@ -71,6 +71,21 @@ const environment = z.object({
 
   VENUE_GROUP_ID: z.string().min(1).default('simulated-venue'),
   VENUE_SOURCE: z.string().min(1).default('SIM'),
+  VENUE_CONTROL_HOST: z.string().default('127.0.0.1'),
+  VENUE_CONTROL_PORT: port.default(8070),
+  /** Symbol=price pairs: what the simulated feed quotes, and where its walk starts. */
+  SIMULATED_FEED_PRICES: z
+    .string()
+    .regex(
+      /^[A-Z0-9][A-Z0-9._/-]*=\d+(\.\d+)?(,[A-Z0-9][A-Z0-9._/-]*=\d+(\.\d+)?)*$/,
+      'must be SYMBOL=price pairs with commas between them',
+    )
+    .default('EURUSD=1.0845,GBPUSD=1.2710,USDJPY=149.50')
+    .transform((text) => new Map(text.split(',').map((pair) => pair.split('=') as [string, string])))
+    .transform((pairs): Readonly<Record<string, number>> =>
+      Object.fromEntries([...pairs].map(([symbol, price]) => [symbol, Number(price)] as const)),
+    ),
+  SIMULATED_FEED_TICK_INTERVAL_MS: positiveInt.default(100),
 
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });

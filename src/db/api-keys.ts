@@ -1,4 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { assert } from '../domain/assert';
+import { ACCOUNT_ID } from '../domain/ids';
 import { allRows, firstRow, type Queryable } from './pool';
 
 const KEY_ID_BYTES = 8;
@@ -21,6 +23,7 @@ export interface ApiKeyRow {
 
 /** Creates a key for an account. The returned text cannot be had again. */
 export async function createApiKey(queryable: Queryable, accountId: string): Promise<NewApiKey> {
+  assert(ACCOUNT_ID.test(accountId), `bad account id ${JSON.stringify(accountId)}`);
   const keyId = randomBytes(KEY_ID_BYTES).toString('hex');
   const key = `tk_${keyId}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
   await queryable.query({
@@ -54,12 +57,13 @@ export async function revokeApiKey(queryable: Queryable, keyId: string): Promise
   return result.rowCount === 1;
 }
 
-export async function listApiKeys(queryable: Queryable, accountId: string): Promise<ApiKeyRow[]> {
+/** Oldest first, revoked ones included; of all accounts when none is named. */
+export async function listApiKeys(queryable: Queryable, accountId?: string): Promise<ApiKeyRow[]> {
   return allRows<ApiKeyRow>(queryable, {
     text: `
       select key_id as "keyId", account_id as "accountId", created_at as "createdAt", revoked_at as "revokedAt"
-      from api_keys where account_id = $1::text order by created_at`,
-    values: [accountId],
+      from api_keys where $1::text is null or account_id = $1::text order by created_at, key_id`,
+    values: [accountId ?? null],
   });
 }
 

@@ -1,3 +1,7 @@
+import { types } from 'node:util';
+
+const { isNativeError } = types;
+
 /** SQLSTATE codes after which the same transaction may succeed when it is tried again. */
 const RETRYABLE: Readonly<Record<string, string>> = {
   '40001': 'serialization_failure',
@@ -43,11 +47,12 @@ export type DatabaseFault = 'retryable' | 'unreachable' | 'permanent';
 
 /** What an error of the database room means for the one who called. */
 export function databaseFault(error: unknown): DatabaseFault {
-  if (!(error instanceof Error)) return 'permanent';
+  // Not instanceof: an error of Node itself may come from another realm than this code.
+  if (!isNativeError(error)) return 'permanent';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code in RETRYABLE) return 'retryable';
   if (code in UNREACHABLE) return 'unreachable';
-  if (error instanceof AggregateError) return databaseFault(error.errors[0]);
+  if ('errors' in error && Array.isArray(error.errors)) return databaseFault(error.errors[0]);
   if (UNREACHABLE_MESSAGES.some((message) => error.message.includes(message))) return 'unreachable';
   return 'permanent';
 }

@@ -1,4 +1,4 @@
-import { KafkaJSError, type Consumer, type EachBatchPayload, type Kafka } from 'kafkajs';
+import { KafkaJSError, type Admin, type Consumer, type EachBatchPayload, type Kafka } from 'kafkajs';
 import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
 import { CLIENT_RETRY } from './client';
@@ -21,20 +21,27 @@ export interface ExecutionConsumerOptions {
 const SLICE_MESSAGES = 1_000;
 const PARALLEL_PARTITIONS = 4;
 
-/** Every call of a slice has a deadline of a few seconds, and heartbeats are sent between calls. */
-const SESSION_TIMEOUT_MS = 30_000;
+/**
+ * Every call of a slice ends within eight seconds by its own deadlines, and heartbeats are sent between calls. It is
+ * also how long the partitions of a member that was killed stay without a reader.
+ */
+const SESSION_TIMEOUT_MS = 15_000;
 const REBALANCE_TIMEOUT_MS = 60_000;
 const HEARTBEAT_INTERVAL_MS = 3_000;
 /** Bounds how long a paused partition waits for its next fetch, and how long a stop waits for a fetch. */
 const MAX_FETCH_WAIT_MS = 1_000;
 /** How long a raised partition count stays unseen. */
 const METADATA_MAX_AGE_MS = 60_000;
+/** Kafka's own numbers for "the first there is" and "none was committed". */
+const EARLIEST_OFFSET = '-2';
+const NO_OFFSET = '-1';
 
 /** What this member knows of a partition that it holds; ends with the membership. */
 interface PartitionState {
   /** Offsets behind the committed one that are done already, because other orders went ahead of a failed one. */
   readonly done: Set<string>;
   failedAttempts: number;
+  hasCommitted: boolean;
 }
 
 /**
@@ -45,6 +52,7 @@ interface PartitionState {
  */
 export class ExecutionConsumer {
   readonly #consumer: Consumer;
+  readonly #admin: Admin;
   readonly #ports: ExecutionPorts;
   readonly #options: ExecutionConsumerOptions;
   readonly #metrics: Metrics;
@@ -76,12 +84,13 @@ export class ExecutionConsumer {
       allowAutoTopicCreation: false,
       retry: { ...CLIENT_RETRY, restartOnFailure: () => Promise.resolve(true) },
     });
+    this.#admin = kafka.admin();
     this.#listen();
   }
 
   /** Resolves when the group has been joined. */
   async start(): Promise<void> {
-    await this.#consumer.connect();
+    await Promise.all([this.#consumer.connect(), this.#admin.connect()]);
     // From the beginning also when an offset is out of range: reading again is harmless, skipping is not.
     await this.#consumer.subscribe({ topics: [this.#options.topic], fromBeginning: true });
     await this.#consumer.run({
@@ -96,6 +105,7 @@ export class ExecutionConsumer {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#consumer.disconnect();
+    await this.#admin.disconnect();
     this.#lastHeartbeatAt = undefined;
   }
 
@@ -139,12 +149,30 @@ export class ExecutionConsumer {
   }
 
   async #processBatch(payload: EachBatchPayload): Promise<void> {
-    const { messages } = payload.batch;
+    const { topic, partition, messages } = payload.batch;
+    if (await this.#offsetIsForgotten(partition)) {
+      this.#logger.warn({ topic, partition }, 'the topic was created anew; it is read from its beginning');
+      this.#partitions.delete(partition);
+      this.#consumer.seek({ topic, partition, offset: EARLIEST_OFFSET });
+      return;
+    }
     for (let start = 0; start < messages.length; start += SLICE_MESSAGES) {
       if (!mayContinue(payload)) return;
       const complete = await this.#processSlice(payload, messages.slice(start, start + SLICE_MESSAGES));
       if (!complete) return;
     }
+  }
+
+  /**
+   * The broker forgets a group's offsets together with the topic. If ours are gone, the topic was deleted and created
+   * again, and the library, which does not notice, would go on in the middle of the new one.
+   */
+  async #offsetIsForgotten(partition: number): Promise<boolean> {
+    if (!this.#stateOf(partition).hasCommitted) return false;
+    const { groupId, topic } = this.#options;
+    const [committed] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
+    const entry = committed?.partitions.find((candidate) => candidate.partition === partition);
+    return entry === undefined || entry.offset === NO_OFFSET;
   }
 
   /** False when the rest of the batch has to wait. */
@@ -178,7 +206,7 @@ export class ExecutionConsumer {
   #stateOf(partition: number): PartitionState {
     const known = this.#partitions.get(partition);
     if (known !== undefined) return known;
-    const state: PartitionState = { done: new Set(), failedAttempts: 0 };
+    const state: PartitionState = { done: new Set(), failedAttempts: 0, hasCommitted: false };
     this.#partitions.set(partition, state);
     return state;
   }
@@ -187,14 +215,16 @@ export class ExecutionConsumer {
   async #commit(
     payload: EachBatchPayload,
     messages: EachBatchPayload['batch']['messages'],
-    { done }: PartitionState,
+    state: PartitionState,
   ): Promise<boolean> {
+    const { done } = state;
     const count = contiguousCount(messages, (offset) => done.has(offset));
     const last = messages[count - 1];
     if (last === undefined || payload.isStale()) return false;
     payload.resolveOffset(last.offset);
     for (const { offset } of messages.slice(0, count)) done.delete(offset);
     await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
+    state.hasCommitted = true;
     await payload.heartbeat();
     return count === messages.length;
   }

@@ -64,8 +64,10 @@ export async function processSlice(
 ): Promise<void> {
   const { executions, malformed } = parseOpen(slice);
   await putAside(slice, malformed, ports, control.metrics);
+  await control.heartbeat();
   if (executions.length === 0 || !control.mayContinue()) return;
   const processed = await ports.findProcessed(executions.map(({ execution }) => execution));
+  await control.heartbeat();
   const { repeats, fresh } = sortOutRepeats(executions, processed);
   for (const { offset, execution } of repeats) {
     settle(slice, offset, 'duplicate', control.metrics);

@@ -77,7 +77,7 @@ describe('delivery', () => {
     await bench.start();
     await bench.everythingCommitted();
     expect(bench.gateway.executionIds('order-0')).toEqual(idsOf(events));
-    expect(Math.max(...gateway.accepted.map(({ executions }) => executions.length))).toBe(100);
+    expect(Math.max(...bench.gateway.accepted.map(({ executions }) => executions.length))).toBe(100);
   });
 
   test('repeats within the topic are dropped and counted', async () => {

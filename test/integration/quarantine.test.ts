@@ -134,7 +134,13 @@ describe('the quarantine', () => {
   });
 
   test('takes nothing as nothing', async () => {
-    await expect(insertQuarantined(database.pool, [])).resolves.toBeUndefined();
+    expect(await insertQuarantined(database.pool, [])).toEqual(new Set());
+  });
+
+  test('tells what was not there before from what was', async () => {
+    const [first, second] = [aConflict(), aConflict()];
+    expect(await insertQuarantined(database.pool, [first])).toEqual(new Set([first]));
+    expect(await insertQuarantined(database.pool, [first, second])).toEqual(new Set([second]));
   });
 });
 
