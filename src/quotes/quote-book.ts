@@ -4,6 +4,7 @@ import { judge, type GateEvidence, type GateThresholds, type Now } from '../doma
 import {
   applyEndOfSession,
   applyHeartbeat,
+  applyOther,
   applyQuote,
   newFeed,
   type Effect,
@@ -11,11 +12,11 @@ import {
   type FeedState,
 } from '../domain/quote-health';
 import type { Metrics } from '../observability/metrics';
-import { parseMoldPacket } from './moldudp64';
-import { decodeQuoteMessage } from './tekil-quote-message';
+import { parseMoldPacket, type MoldPacket } from './moldudp64';
+import { decodeQuoteMessage, type QuoteMessageFault } from './tekil-quote-message';
 
 /** Both clocks of the process. */
-export function systemNow(): Now {
+function systemNow(): Now {
   return { monotonicMs: performance.now(), wallMs: Date.now() };
 }
 
@@ -32,69 +33,78 @@ export class QuoteBook {
   readonly #metrics: Metrics;
   readonly #now: () => Now;
   readonly #state: FeedState = newFeed();
-  readonly #offset: ClockOffset = newClockOffset();
+  readonly #offset: ClockOffset;
 
   constructor(options: QuoteBookOptions, metrics: Metrics) {
     this.#options = options;
     this.#metrics = metrics;
     this.#now = options.now ?? systemNow;
+    this.#offset = newClockOffset(options.thresholds.maxClockOffsetMs);
   }
 
+  /** Takes one datagram of the feed, whatever it holds. */
   receive(datagram: Buffer): void {
-    const { feed, rules } = this.#options;
+    const { feed } = this.#options;
     const packet = parseMoldPacket(datagram);
     const outcome = packet.kind === 'malformed' ? packet.fault : packet.kind;
     this.#metrics.quotePackets.inc({ feed, outcome });
-    if (packet.kind === 'malformed') return;
-    const now = this.#now();
-    const before = this.#state.session;
-    if (packet.kind === 'heartbeat') {
-      const effect = applyHeartbeat(this.#state, rules, packet, now.monotonicMs);
-      this.#count(this.#metrics.quoteHeartbeats, effect);
-    } else if (packet.kind === 'end') {
-      this.#count(this.#metrics.quoteHeartbeats, applyEndOfSession(this.#state, packet.session));
-    } else {
-      this.#takeMessages(packet.session, packet.sequence, packet.messages, now);
-    }
-    if (this.#state.session !== before) this.#metrics.quoteSessions.inc({ feed });
+    const sessionBefore = this.#state.session;
+    this.#take(packet, this.#now());
+    if (this.#state.session !== sessionBefore) this.#metrics.quoteSessions.inc({ feed });
   }
 
-  #takeMessages(session: string, first: bigint, messages: readonly Buffer[], now: Now): void {
-    for (const [index, message] of messages.entries()) {
-      const sequence = first + BigInt(index);
-      const quote = decodeQuoteMessage(message);
-      if (typeof quote === 'string') {
-        // Its number still counts: a message of another kind is not a lost one.
-        this.#metrics.quoteTicks.inc({ feed: this.#options.feed, outcome: `undecoded_${quote}` });
-        this.#skip(session, sequence, now);
-        continue;
+  #take(packet: MoldPacket, now: Now): void {
+    const { quoteHeartbeats } = this.#metrics;
+    switch (packet.kind) {
+      case 'malformed':
+        return;
+      case 'heartbeat': {
+        const effect = applyHeartbeat(this.#state, this.#options.rules, packet, now.monotonicMs);
+        this.#count(quoteHeartbeats, effect, effect.outcome);
+        return;
       }
-      const effect = applyQuote(
-        this.#state,
-        this.#options.rules,
-        { session, sequence, ...quote },
-        now.monotonicMs,
-      );
-      this.#count(this.#metrics.quoteTicks, effect);
-      if (effect.outcome === 'taken')
-        measureOffset(this.#offset, now.wallMs - quote.sourceTimeMs, now.monotonicMs);
+      case 'end': {
+        const effect = applyEndOfSession(this.#state, packet);
+        this.#count(quoteHeartbeats, effect, effect.outcome);
+        return;
+      }
+      case 'messages':
+        for (const [index, message] of packet.messages.entries()) {
+          this.#takeMessage(packet.session, packet.sequence + BigInt(index), message, now);
+        }
     }
   }
 
-  /** A number that was used for something other than a quote moves the numbering on like a heartbeat of its own. */
-  #skip(session: string, sequence: bigint, now: Now): void {
-    const rules: FeedRules = { ...this.#options.rules, heartbeatSequence: 'consumes' };
-    const effect = applyHeartbeat(this.#state, rules, { session, sequence }, now.monotonicMs);
-    this.#countLost(effect);
+  #takeMessage(session: string, sequence: bigint, message: Buffer, now: Now): void {
+    const { quoteTicks } = this.#metrics;
+    const quote = decodeQuoteMessage(message);
+    if (typeof quote === 'string') {
+      const input = { session, sequence, understood: isNoQuote(quote) };
+      const effect = applyOther(this.#state, input, now.monotonicMs);
+      this.#count(quoteTicks, effect, effect.outcome === 'unread' ? `unread_${quote}` : effect.outcome);
+      return;
+    }
+    const input = { session, sequence, ...quote };
+    const effect = applyQuote(this.#state, this.#options.rules, input, now.monotonicMs);
+    this.#count(quoteTicks, effect, effect.outcome);
+    if (effect.outcome === 'taken' || effect.outcome === 'restart') this.#measure(quote.sourceTimeMs, now);
   }
 
-  #count(counter: Metrics['quoteTicks' | 'quoteHeartbeats'], effect: Effect): void {
-    counter.inc({ feed: this.#options.feed, outcome: effect.outcome });
-    this.#countLost(effect);
+  #measure(sourceTimeMs: number, now: Now): void {
+    const newSecond = measureOffset(this.#offset, now.wallMs - sourceTimeMs, now.monotonicMs);
+    if (newSecond) this.#publishOffset();
   }
 
-  #countLost({ lost }: Effect): void {
-    if (lost > 0n) this.#metrics.quoteTicksLost.inc({ feed: this.#options.feed }, Number(lost));
+  #publishOffset(): number | null {
+    const offsetMs = clockOffsetMs(this.#offset);
+    if (offsetMs !== null) this.#metrics.quoteClockOffsetMs.set({ feed: this.#options.feed }, offsetMs);
+    return offsetMs;
+  }
+
+  #count(counter: Metrics['quoteTicks' | 'quoteHeartbeats'], { lost }: Effect, outcome: string): void {
+    const { feed } = this.#options;
+    counter.inc({ feed, outcome });
+    if (lost > 0n) this.#metrics.quoteTicksLost.inc({ feed }, Number(lost));
   }
 
   /** The symbols that have ever had a quote. */
@@ -105,9 +115,7 @@ export class QuoteBook {
   verdict(symbol: string): GateVerdict {
     const now = this.#now();
     const { feed, thresholds } = this.#options;
-    const offsetMs = clockOffsetMs(this.#offset);
-    if (offsetMs !== null) this.#metrics.quoteClockOffsetMs.set({ feed }, offsetMs);
-    const evidence = judge(this.#state, symbol, offsetMs, now, thresholds);
+    const evidence = judge(this.#state, symbol, this.#publishOffset(), now, thresholds);
     const verdict = evidence.refusal === null ? 'open' : 'closed';
     this.#metrics.gateVerdicts.inc({ verdict, code: evidence.refusal?.code ?? 'OPEN' });
     return {
@@ -120,6 +128,11 @@ export class QuoteBook {
       decidedAt: new Date(now.wallMs).toISOString(),
     };
   }
+}
+
+/** A message that the provider may well send and that says nothing about a price. */
+function isNoQuote(fault: QuoteMessageFault): boolean {
+  return fault === 'empty' || fault === 'type';
 }
 
 function measured({ quote, refusal, ...figures }: GateEvidence) {

@@ -1,9 +1,11 @@
+import { assert } from '../domain/assert';
 import { SYMBOL } from '../domain/ids';
 
-/** Tekil's own quote message: 60 bytes, big-endian, laid out in docs/quote-feed.md. */
-export const MESSAGE_BYTES = 60;
+/** Tekil's own quote message: 60 bytes, big-endian, laid out byte by byte in docs/quote-feed.md. */
+const MESSAGE_BYTES = 60;
 const VERSION = 1;
-const TYPES = { T: 'tick', S: 'snapshot' } as const;
+const TICK = 0x54;
+const SNAPSHOT = 0x53;
 const SYMBOL_AT = 4;
 const SYMBOL_BYTES = 32;
 const SOURCE_TIME_AT = 36;
@@ -17,32 +19,40 @@ export interface QuoteMessage {
   readonly symbol: string;
   readonly bid: number;
   readonly ask: number;
-  /** Milliseconds since 1970, with a fraction: the message carries nanoseconds. */
+  /** Milliseconds since 1970, with a fraction: the message carries nanoseconds, of which microseconds are kept. */
   readonly sourceTimeMs: number;
 }
 
-export type QuoteMessageFault = 'length' | 'version' | 'type' | 'symbol' | 'price';
+/** `empty` and `type` are messages that are no quote; the others are quotes that cannot be read. */
+export type QuoteMessageFault = 'empty' | 'type' | 'length' | 'version' | 'symbol' | 'price';
 
-/** Reads one message, or names what is wrong with it. */
+/** Reads one message, or names what is wrong with it. Never throws. */
 export function decodeQuoteMessage(message: Buffer): QuoteMessage | QuoteMessageFault {
-  if (message.length !== MESSAGE_BYTES) return 'length';
-  if (message.readUInt8(0) !== VERSION) return 'version';
-  const kind = TYPES[message.toString('latin1', 1, 2) as keyof typeof TYPES] as
-    QuoteMessage['kind'] | undefined;
-  if (kind === undefined) return 'type';
+  const fault = frameFault(message);
+  if (fault !== undefined) return fault;
   const symbol = message.toString('latin1', SYMBOL_AT, SYMBOL_AT + SYMBOL_BYTES).trimEnd();
   if (!SYMBOL.test(symbol)) return 'symbol';
   const bid = message.readDoubleBE(BID_AT);
   const ask = message.readDoubleBE(ASK_AT);
   if (!Number.isFinite(bid) || !Number.isFinite(ask)) return 'price';
   const micros = Number(message.readBigUInt64BE(SOURCE_TIME_AT) / NANOS_PER_MICRO);
+  const kind = message[1] === TICK ? 'tick' : 'snapshot';
   return { kind, symbol, bid, ask, sourceTimeMs: micros / MICROS_PER_MS };
 }
 
+function frameFault(message: Buffer): QuoteMessageFault | undefined {
+  if (message.length === 0) return 'empty';
+  if (message[0] !== VERSION) return 'version';
+  if (message.length === 1) return 'length';
+  if (message[1] !== TICK && message[1] !== SNAPSHOT) return 'type';
+  return message.length === MESSAGE_BYTES ? undefined : 'length';
+}
+
 export function encodeQuoteMessage(quote: QuoteMessage): Buffer {
+  assert(SYMBOL.test(quote.symbol), `${JSON.stringify(quote.symbol)} is no symbol`);
   const message = Buffer.alloc(MESSAGE_BYTES);
   message.writeUInt8(VERSION, 0);
-  message.write(quote.kind === 'tick' ? 'T' : 'S', 1, 'latin1');
+  message.writeUInt8(quote.kind === 'tick' ? TICK : SNAPSHOT, 1);
   message.write(quote.symbol.padEnd(SYMBOL_BYTES, ' '), SYMBOL_AT, SYMBOL_BYTES, 'latin1');
   const micros = BigInt(Math.round(quote.sourceTimeMs * MICROS_PER_MS));
   message.writeBigUInt64BE(micros * NANOS_PER_MICRO, SOURCE_TIME_AT);

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import type { Logger } from '../observability/logger';
 
-/** Room for a burst while this process is busy; the kernel may grant less. */
+/** Room for a burst while this process is busy; the kernel may grant less. What does not fit is lost and seen as a gap. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 
 export interface UdpListener {
@@ -9,7 +9,10 @@ export interface UdpListener {
   readonly close: () => Promise<void>;
 }
 
-/** Hands each datagram to `receive`. A datagram that cannot be handled must not throw: the next one waits. */
+/**
+ * Hands each datagram to `receive`, in the order of arrival and without a queue of its own.
+ * @throws when the address cannot be bound
+ */
 export async function listenUdp(
   address: { readonly host: string; readonly port: number },
   receive: (datagram: Buffer) => void,
@@ -28,7 +31,14 @@ export async function listenUdp(
   } catch (error) {
     logger.warn({ err: error }, 'the receive buffer stays at its default size');
   }
-  socket.on('message', receive);
+  socket.on('message', (datagram) => {
+    try {
+      receive(datagram);
+    } catch (error) {
+      // Whoever can send a datagram must not be able to end the process.
+      logger.error({ err: error, bytes: datagram.length }, 'a datagram could not be handled');
+    }
+  });
   socket.on('error', (error) => {
     logger.error({ err: error }, 'the quote socket reported an error');
   });
