@@ -1,9 +1,19 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
+import { registerApiKey } from './api-key';
+import { registerBootstrap } from './bootstrap';
 import { registerMigrate } from './migrate';
+import { registerOpenapi } from './openapi';
+import { registerSchemas } from './schemas';
 
 /** Each command is a file of its own; this is only their list. */
-const COMMANDS: readonly ((program: Command) => void)[] = [registerMigrate];
+const COMMANDS: readonly ((program: Command) => void)[] = [
+  registerMigrate,
+  registerBootstrap,
+  registerApiKey,
+  registerOpenapi,
+  registerSchemas,
+];
 
 async function main(): Promise<void> {
   const program = new Command('tekil')

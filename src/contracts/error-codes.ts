@@ -1,4 +1,4 @@
-import type { GateCode } from './quote-gate';
+import { GATE_CODES, type GateCode } from './quote-gate';
 
 /** One register of everything that can go wrong in front of a client. docs/errors.md says what to do about each. */
 export interface ErrorEntry {
@@ -25,7 +25,7 @@ export const ERROR_CODES = {
   PAYLOAD_TOO_LARGE: { status: 413, title: 'The body is too large', retry: 'never' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'The body must be application/json', retry: 'never' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'This key was used for another request', retry: 'never' },
-  ORDER_NOT_CANCELLABLE: { status: 409, title: 'The order is already closed', retry: 'never' },
+  ORDER_NOT_CANCELLABLE: { status: 409, title: 'The order cannot be cancelled any more', retry: 'never' },
 
   NO_QUOTE: { status: 409, title: 'There is no quote for this symbol', retry: 'never' },
   STALE_QUOTE: { status: 409, title: 'The quote has been silent for too long', retry: 'never' },
@@ -37,13 +37,16 @@ export const ERROR_CODES = {
 
   TEMPORAL_UNAVAILABLE: { status: 503, title: 'New orders cannot be taken at the moment', retry: 'later' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'The database cannot be reached', retry: 'later' },
+  DEADLINE_EXCEEDED: { status: 503, title: 'The answer took too long', retry: 'later' },
   INTERNAL: { status: 500, title: 'Something went wrong', retry: 'later' },
 } as const satisfies Readonly<Record<string, ErrorEntry>> & Readonly<Record<GateCode, ErrorEntry>>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** The codes that can be the stored first answer of a key. */
-export type RefusalCode = GateCode | 'EXPIRED' | 'ABANDONED';
+export const REFUSAL_CODES = [...GATE_CODES, 'EXPIRED', 'ABANDONED'] as const;
+
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
 /** RFC 9457. `code` is ours; `errors` names the fields of a 400; other members carry facts. */
 export interface Problem {
@@ -55,9 +58,12 @@ export interface Problem {
   readonly [fact: string]: unknown;
 }
 
-/** The documentation of a code; also the `type` of its problem document. Relative, so that it names no host. */
+/**
+ * Where a code is documented, and the `type` of its problem document. Relative, so that it names no host; the fragment
+ * is the anchor that the code's heading has in docs/errors.md.
+ */
 export function errorDocumentation(code: ErrorCode): string {
-  return `/docs/errors#${code.toLowerCase().replaceAll('_', '-')}`;
+  return `/docs/errors#${code.toLowerCase()}`;
 }
 
 export function problemOf(code: ErrorCode, detail?: string, facts: Record<string, unknown> = {}): Problem {

@@ -1,13 +1,28 @@
 import { z } from 'zod';
 import { ORDER_TYPES, SIDES, TIMES_IN_FORCE } from '../domain/order';
 import { ORDER_STATUSES } from '../domain/order-status';
+import { canonicalTimestamp } from '../domain/timestamp';
+import { ERROR_CODES, type ErrorCode } from './error-codes';
 import { accountIdField, clientOrderIdField, symbolField } from './fields';
 
-const decimalText = z.string().meta({ examples: ['1.5'], description: 'Exact decimal as text' });
-const time = z.iso.datetime().meta({ description: 'RFC 3339, UTC' });
+/** What the API answers with. The bodies are built from rows; the tests hold every answer to these. */
 
-/** An order as the API shows it. */
-export const orderResource = z
+const decimalText = z.string().meta({
+  pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+  description: 'An exact decimal as text, never a JSON number.',
+  examples: ['1.5'],
+});
+const time = z
+  .string()
+  .refine((text) => text.endsWith('Z') && canonicalTimestamp(text) !== undefined)
+  .meta({ format: 'date-time', description: 'RFC 3339, UTC.', examples: ['2026-03-14T09:26:53.589793Z'] });
+const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'Send it as `cursor` for the next page; null on the last one.' });
+
+/** An order as it stands. Members that do not apply to it are left out. */
+export const orderBody = z
   .strictObject({
     accountId: accountIdField,
     clientOrderId: clientOrderIdField,
@@ -19,66 +34,122 @@ export const orderResource = z
     timeInForce: z.enum(TIMES_IN_FORCE),
     expireAt: time.optional(),
     status: z.enum(ORDER_STATUSES),
-    refusalCode: z.string().optional(),
-    cumulativeQuantity: decimalText,
-    averagePrice: decimalText.nullable(),
-    overfilled: z.boolean(),
-    attention: z.string().nullable(),
+    refusalCode: z
+      .string()
+      .optional()
+      .meta({ description: 'Why the order was never opened; present exactly when status is REFUSED.' }),
+    cumulativeQuantity: decimalText.meta({ description: 'What its fills sum up to.' }),
+    averagePrice: decimalText
+      .nullable()
+      .meta({ description: 'Of its fills: 18 places, ties to even. Null when nothing is filled.' }),
+    overfilled: z
+      .boolean()
+      .meta({ description: 'More was filled than ordered; the trade is booked all the same.' }),
+    attention: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why an operator should look at this order; null when there is nothing to see.' }),
     cancelRequestedAt: time.optional(),
     venueOrderId: z.string().optional(),
-    acceptedAt: time,
+    acceptedAt: time.meta({ description: 'When it was opened or refused.' }),
     updatedAt: time,
   })
   .meta({ id: 'Order' });
 
-export const orderPage = z
-  .strictObject({ orders: z.array(orderResource), nextCursor: z.string().nullable() })
-  .meta({ id: 'OrderPage' });
+export type OrderBody = z.output<typeof orderBody>;
 
-export const orderEvent = z
+export const orderPageBody = z
+  .strictObject({ orders: z.array(orderBody), nextCursor })
+  .meta({ id: 'OrderPage', description: 'Orders, newest first.' });
+
+const orderEventBody = z
   .strictObject({
-    sequence: z.int(),
-    type: z.string(),
+    sequence: z.int().positive(),
+    type: z.string().meta({ examples: ['OPENED'] }),
     detail: z.record(z.string(), z.unknown()),
     recordedAt: time,
   })
   .meta({ id: 'OrderEvent' });
 
-export const orderEventPage = z
-  .strictObject({ events: z.array(orderEvent), nextCursor: z.string().nullable() })
-  .meta({ id: 'OrderEventPage' });
+export const orderEventPageBody = z
+  .strictObject({ events: z.array(orderEventBody), nextCursor })
+  .meta({ id: 'OrderEventPage', description: 'What happened to an order, oldest first.' });
 
-export const positionResource = z
+export const positionBody = z
   .strictObject({
     accountId: accountIdField,
     symbol: symbolField,
-    quantity: decimalText.meta({ description: 'Signed: above zero is long' }),
-    averagePrice: decimalText.nullable().meta({ description: 'Null exactly when flat' }),
+    quantity: decimalText.meta({ description: 'Signed: above zero is long, below zero is short.' }),
+    averagePrice: decimalText
+      .nullable()
+      .meta({ description: '18 places, ties to even. Null exactly when flat.' }),
     realisedProfit: decimalText,
     updatedAt: time,
   })
   .meta({ id: 'Position' });
 
-export const positionPage = z
-  .strictObject({ positions: z.array(positionResource), nextCursor: z.string().nullable() })
-  .meta({ id: 'PositionPage' });
+export const positionPageBody = z
+  .strictObject({ positions: z.array(positionBody), nextCursor })
+  .meta({ id: 'PositionPage', description: 'Positions, by symbol.' });
 
-/** The answer when the outcome is not known yet. */
-export const pendingResource = z
+/** The answer while the outcome is not known yet. */
+export const pendingOrderBody = z
   .strictObject({ clientOrderId: clientOrderIdField, outcome: z.literal('pending'), detail: z.string() })
   .meta({ id: 'PendingOrder' });
 
-/** RFC 9457. */
-export const problemDocument = z
+export type PendingOrderBody = z.output<typeof pendingOrderBody>;
+
+/** RFC 9457. Further members carry the facts of a code. */
+export const problemBody = z
   .looseObject({
-    type: z.string(),
+    type: z.string().meta({ description: 'The section of docs/errors.md about the code.' }),
     title: z.string(),
     status: z.int(),
-    code: z.string(),
-    detail: z.string().optional(),
-    requestId: z.string().optional(),
-    errors: z.array(z.strictObject({ field: z.string(), message: z.string() })).optional(),
+    code: z.enum(Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]),
+    detail: z.string().optional().meta({ description: 'What went wrong this time, for people.' }),
+    requestId: z
+      .string()
+      .optional()
+      .meta({ description: 'The X-Request-Id; absent in the stored answer of a refused order.' }),
+    clientOrderId: clientOrderIdField.optional(),
+    errors: z
+      .array(z.strictObject({ field: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: 'INVALID_REQUEST: each field at fault.' }),
+    fields: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'IDEMPOTENCY_KEY_REUSED: the fields that differ from the first request.' }),
+    orderStatus: z
+      .enum(ORDER_STATUSES)
+      .optional()
+      .meta({ description: 'ORDER_NOT_CANCELLABLE: the status that the order has.' }),
   })
   .meta({ id: 'Problem' });
 
-export type OrderResource = z.output<typeof orderResource>;
+export const MAX_PAGE = 200;
+const DEFAULT_PAGE = 50;
+
+const limit = z
+  .string({ error: `must be a whole number from 1 to ${MAX_PAGE}` })
+  .regex(/^[1-9]\d{0,2}$/, `must be a whole number from 1 to ${MAX_PAGE}`)
+  .transform(Number)
+  .refine((count) => count <= MAX_PAGE, `must be a whole number from 1 to ${MAX_PAGE}`)
+  .default(DEFAULT_PAGE)
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE });
+
+const cursor = z
+  .string({ error: 'must be the nextCursor of a page' })
+  .regex(/^[A-Za-z0-9_-]{1,200}$/, 'must be the nextCursor of a page')
+  .optional()
+  .meta({ description: 'The `nextCursor` of the page before.' });
+
+/** The query of `GET /v1/orders`. */
+export const orderListQuery = z.strictObject({
+  status: z.enum(ORDER_STATUSES).optional().meta({ description: 'Only orders that have this status.' }),
+  cursor,
+  limit,
+});
+
+/** The query of every other list. */
+export const pageQuery = z.strictObject({ cursor, limit });

@@ -1,9 +1,13 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
 import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
+import { serve, type Listening } from './serve';
 
 const CHECK_TIMEOUT_MS = 2_000;
+/** Nobody sends a body here; a connection that dawdles over its headers is let go. */
+const REQUEST_TIMEOUT_MS = 5_000;
+/** An answer here takes at most as long as its checks. */
+const CLOSE_TIMEOUT_MS = 3_000;
 
 export interface AdminServerOptions {
   readonly host: string;
@@ -19,17 +23,15 @@ export interface AdminServerOptions {
  * Health and metrics, on a port of their own so that they are never public by accident.
  * `/healthz`: the process is alive. `/readyz`: its checks pass, or 503 with those that do not. `/metrics`: Prometheus.
  */
-export async function startAdminServer(
-  options: AdminServerOptions,
-): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
-  const server = createServer((request, response) => {
+export async function startAdminServer(options: AdminServerOptions): Promise<Listening> {
+  const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const server = createServer(timeouts, (request, response) => {
     answer(request.url ?? '/', response, options).catch((error: unknown) => {
       options.logger.error({ err: error }, 'the admin server failed to answer');
       response.destroy();
     });
   });
-  await listen(server, options.port, options.host);
-  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+  return serve(server, options, CLOSE_TIMEOUT_MS);
 }
 
 async function answer(url: string, response: ServerResponse, options: AdminServerOptions): Promise<void> {
@@ -54,52 +56,30 @@ async function answer(url: string, response: ServerResponse, options: AdminServe
   }
 }
 
-async function failingChecks(
-  checks: Readonly<Record<string, () => Promise<void>>>,
-): Promise<Record<string, string>> {
-  const outcomes = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => {
-      try {
-        await Promise.race([check(), timeout()]);
-        return [];
-      } catch (error) {
-        return [[name, error instanceof Error ? error.message : String(error)] as const];
-      }
-    }),
+async function failingChecks(checks: AdminServerOptions['checks']): Promise<Record<string, string>> {
+  const reasons = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await whyFailing(check)] as const),
   );
-  return Object.fromEntries(outcomes.flat());
+  return Object.fromEntries(
+    reasons.flatMap(([name, reason]) => (reason === undefined ? [] : [[name, reason]])),
+  );
 }
 
-async function timeout(): Promise<never> {
-  await new Promise((resolve) => {
-    setTimeout(resolve, CHECK_TIMEOUT_MS).unref();
+async function whyFailing(check: () => Promise<void>): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, `did not answer within ${CHECK_TIMEOUT_MS} ms`);
   });
-  throw new Error(`did not answer within ${CHECK_TIMEOUT_MS} ms`);
+  try {
+    return await Promise.race([check().then(() => undefined), overdue]);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {
   response.writeHead(status, { 'content-type': contentType });
   response.end(body);
-}
-
-/** Resolves when the server listens; rejects when the port cannot be had. */
-export async function listen(server: Server, port: number, host: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** Stops taking connections, lets answers in flight finish, and closes idle connections at once. */
-export async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.close((error) => {
-      if (error === undefined) resolve();
-      else reject(error);
-    });
-    server.closeIdleConnections();
-  });
 }

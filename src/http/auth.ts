@@ -1,51 +1,67 @@
-import type { RequestHandler, Response } from 'express';
+import { hash } from 'node:crypto';
+import type { RequestHandler } from 'express';
 import { findAccountOfKey } from '../db/api-keys';
 import type { Queryable } from '../db/pool';
 import { ProblemError } from './problem';
+import { contextOf } from './request-context';
 
 /** A revoked key stops working within this time, in every process. */
 export const KEY_CACHE_TTL_MS = 2_000;
 /** Only keys that were found are kept, so strangers cannot fill this up. */
 const KEY_CACHE_ENTRIES = 1_000;
 
-interface CachedKey {
-  readonly accountId: string;
-  readonly validUntilMs: number;
-}
+/** The scheme's name is not case-sensitive (RFC 9110). */
+const BEARER = /^bearer +(\S+)$/i;
 
 /** Finds the account of `Authorization: Bearer tk_…`; everything behind it is scoped to that account. */
 export function authenticate(queryable: Queryable): RequestHandler {
-  const cache = new Map<string, CachedKey>();
-  const accountOf = async (key: string): Promise<string | undefined> => {
-    const nowMs = performance.now();
-    const cached = cache.get(key);
-    if (cached !== undefined && cached.validUntilMs > nowMs) return cached.accountId;
-    cache.delete(key);
-    const accountId = await findAccountOfKey(queryable, key);
-    if (accountId === undefined) return undefined;
-    if (cache.size >= KEY_CACHE_ENTRIES) cache.clear();
-    cache.set(key, { accountId, validUntilMs: nowMs + KEY_CACHE_TTL_MS });
-    return accountId;
-  };
+  const accounts = new KeyCache();
   return async (request, response, next) => {
-    const key = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1];
-    const accountId = key === undefined ? undefined : await accountOf(key);
+    const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const accountId = key === undefined ? undefined : (accounts.get(key) ?? (await look(key)));
     if (accountId === undefined) {
-      response.setHeader('WWW-Authenticate', 'Bearer');
-      throw new ProblemError(
-        'UNAUTHENTICATED',
-        'send "Authorization: Bearer" with an API key that is not revoked',
-      );
+      const detail = 'send "Authorization: Bearer" with an API key that is not revoked';
+      throw new ProblemError('UNAUTHENTICATED', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
     }
-    response.locals['accountId'] = accountId;
+    contextOf(response).accountId = accountId;
     next();
   };
+
+  async function look(key: string): Promise<string | undefined> {
+    // From before the look: a key that is revoked during it is not valid any longer for that.
+    const validUntilMs = performance.now() + KEY_CACHE_TTL_MS;
+    const accountId = await findAccountOfKey(queryable, key);
+    if (accountId !== undefined) accounts.set(key, { accountId, validUntilMs });
+    return accountId;
+  }
 }
 
-/** The account that this request may read and write. */
-export function accountOf(response: Response): string {
-  const accountId: unknown = response.locals['accountId'];
-  if (typeof accountId !== 'string')
-    throw new Error('a route that needs an account stands before authentication');
-  return accountId;
+interface CachedKey {
+  readonly accountId: string;
+  /** The monotonic clock. */
+  readonly validUntilMs: number;
+}
+
+/** The accounts of keys seen a moment ago, by the keys' digests: the keys themselves are not kept. */
+class KeyCache {
+  readonly #entries = new Map<string, CachedKey>();
+
+  get(key: string): string | undefined {
+    const digest = digestOf(key);
+    const entry = this.#entries.get(digest);
+    if (entry === undefined) return undefined;
+    if (entry.validUntilMs > performance.now()) return entry.accountId;
+    this.#entries.delete(digest);
+    return undefined;
+  }
+
+  set(key: string, entry: CachedKey): void {
+    const oldest = this.#entries.keys().next();
+    if (this.#entries.size >= KEY_CACHE_ENTRIES && oldest.done !== true) this.#entries.delete(oldest.value);
+    this.#entries.set(digestOf(key), entry);
+  }
+}
+
+function digestOf(key: string): string {
+  return hash('sha256', key, 'base64');
 }

@@ -1,9 +1,9 @@
-import type { OrderResource } from '../contracts/order-api';
 import { problemOf } from '../contracts/error-codes';
+import type { OrderBody } from '../contracts/order-api';
 import type { OrderRow } from '../db/orders';
 
 /** An order's row as the API shows it: what does not apply is left out. */
-export function orderResource(row: OrderRow): OrderResource {
+export function orderResource(row: OrderRow): OrderBody {
   return {
     accountId: row.accountId,
     clientOrderId: row.clientOrderId,

@@ -1,44 +1,44 @@
-import { Router, type Request, type Response } from 'express';
-import { z } from 'zod';
+import type { Express, Request, Response } from 'express';
+import { pageQuery } from '../contracts/order-api';
 import { findPosition, listPositions } from '../db/positions';
 import { SYMBOL } from '../domain/ids';
-import type { AppDeps } from './app';
-import { accountOf } from './auth';
-import { onlyMethods, ProblemError, sendJson } from './problem';
-import { cursorParameter, decodeCursor, limitParameter, pageOf, parseQuery } from './query';
+import type { AppDeps } from './app-deps';
+import { decodeCursor, pageOf } from './paging';
+import { parseQuery, refuseQuery } from './parse';
+import { onlyMethods, ProblemError } from './problem';
+import { replyJson } from './reply';
+import { accountOf } from './request-context';
 
 /** Everything under /v1/positions. */
-export function positionRoutes(deps: AppDeps): Router {
-  const router = Router({ strict: true });
-  router
-    .route('/')
+export function addPositionRoutes(app: Express, deps: AppDeps): void {
+  app
+    .route('/v1/positions')
     .get((request, response) => list(deps, request, response))
-    .all(onlyMethods('GET'));
-  router
-    .route('/:symbol')
+    .all(onlyMethods('GET', 'HEAD'));
+  app
+    .route('/v1/positions/:symbol')
     .get((request, response) => show(deps, request, response))
-    .all(onlyMethods('GET'));
-  return router;
+    .all(onlyMethods('GET', 'HEAD'));
 }
 
-const listQuery = z.strictObject({ cursor: cursorParameter.optional(), limit: limitParameter });
-
 async function list(deps: AppDeps, request: Request, response: Response): Promise<void> {
-  const { cursor, limit } = parseQuery(listQuery, request);
+  const { cursor, limit } = parseQuery(pageQuery, request);
   const rows = await listPositions(deps.pool, {
     accountId: accountOf(response),
     ...(cursor === undefined ? {} : { afterSymbol: decodeCursor(cursor, SYMBOL) }),
     limit: limit + 1,
   });
   const { items, nextCursor } = pageOf(rows, limit, (row) => row.symbol);
-  sendJson(response, 200, { positions: items, nextCursor });
+  replyJson(response, 200, { positions: items, nextCursor });
 }
 
 async function show(deps: AppDeps, request: Request, response: Response): Promise<void> {
+  refuseQuery(request);
+  const accountId = accountOf(response);
   const symbol = String(request.params['symbol']);
-  const position = await findPosition(deps.pool, { accountId: accountOf(response), symbol });
+  const position = SYMBOL.test(symbol) ? await findPosition(deps.pool, { accountId, symbol }) : undefined;
   if (position === undefined) {
     throw new ProblemError('POSITION_NOT_FOUND', 'this account has never traded this symbol');
   }
-  sendJson(response, 200, position);
+  replyJson(response, 200, position);
 }

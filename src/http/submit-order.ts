@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OpenOrderCommand, StoredAnswer } from '../contracts/order-messages';
 import { recordRefusal } from '../db/open-order';
-import { findSubmission, findOrder, type Submission } from '../db/orders';
+import { findOrder, findSubmission, type Submission } from '../db/orders';
 import type { Pool } from '../db/pool';
 import type { OrderRequest } from '../domain/order';
 import { differingFields, requestHash, type HashedField } from '../domain/request-hash';
@@ -11,6 +11,9 @@ import { answerFromOrder } from './order-resource';
 /** How soon the key's row is first read: soon when the answer may come from another process, late when it is told here. */
 const FIRST_POLL_MS = { elsewhere: 25, here: 250 } as const;
 const MAX_POLL_MS = 250;
+
+/** What a wait gives when nobody waits for its outcome any more. */
+const GONE = 'gone';
 
 export interface SubmitOrderDeps {
   readonly pool: Pool;
@@ -34,13 +37,15 @@ export type SubmitOutcome =
 
 /**
  * Look first, then start or attach, then wait for the answer that the transaction decided.
+ * `gone` is asked only when there is something to wait for; it resolves when the client has left. The order goes on.
  * @throws {TemporalUnavailableError} for a new key, when Temporal does not accept it.
  */
 export async function submitOrder(
   deps: SubmitOrderDeps,
   request: OrderRequest,
-  signal: AbortSignal,
+  gone: () => Promise<void>,
 ): Promise<SubmitOutcome> {
+  const deadlineMs = performance.now() + deps.answerDeadlineMs;
   const hash = requestHash(request);
   const submission = await findSubmission(deps.pool, request);
   const known = await knownOutcome(deps, request, hash, submission);
@@ -56,9 +61,8 @@ export async function submitOrder(
   try {
     const run = await deps.gateway.start(command);
     if (run === 'closed') return await closedOutcome(deps, command);
-    const deadline = performance.now() + deps.answerDeadlineMs;
-    const patience = { deadline, signal, firstPollMs: FIRST_POLL_MS[run] };
-    const answer = await awaitAnswer(deps, command, expectation.answer, patience);
+    const news = Promise.race([expectation.answer, gone().then((): typeof GONE => GONE)]);
+    const answer = await awaitAnswer(deps, request, { news, deadlineMs, firstPollMs: FIRST_POLL_MS[run] });
     return answer === undefined ? { kind: 'pending' } : await outcomeOf(deps, command, answer);
   } finally {
     expectation.release();
@@ -122,27 +126,34 @@ async function closedOutcome(deps: SubmitOrderDeps, command: OpenOrderCommand): 
   return answer === undefined ? { kind: 'pending' } : outcomeOf(deps, command, answer);
 }
 
-/** Told in this process right after the commit, or read from the key's row; whichever comes first. */
+interface Wait {
+  /** The answer, told in this process right after the commit; or that the client has left. */
+  readonly news: Promise<StoredAnswer | typeof GONE>;
+  /** The monotonic clock. */
+  readonly deadlineMs: number;
+  readonly firstPollMs: number;
+}
+
+/** Told, or read from the key's row, whichever comes first; undefined when neither came in time. */
 async function awaitAnswer(
-  deps: SubmitOrderDeps,
-  command: OpenOrderCommand,
-  announced: Promise<StoredAnswer>,
-  until: { readonly deadline: number; readonly signal: AbortSignal; readonly firstPollMs: number },
+  { pool }: SubmitOrderDeps,
+  request: OrderRequest,
+  { news, deadlineMs, firstPollMs }: Wait,
 ): Promise<StoredAnswer | undefined> {
-  let pauseMs = until.firstPollMs;
-  while (!until.signal.aborted) {
-    const leftMs = until.deadline - performance.now();
+  let pauseMs = firstPollMs;
+  for (;;) {
+    const leftMs = deadlineMs - performance.now();
     if (leftMs <= 0) return undefined;
-    const told = await firstOf(announced, Math.min(pauseMs, leftMs));
+    const told = await withinMs(news, Math.min(pauseMs, leftMs));
+    if (told === GONE) return undefined;
     if (told !== undefined) return told;
-    const { answer } = await findSubmission(deps.pool, command.request);
+    const { answer } = await findSubmission(pool, request);
     if (answer !== undefined) return answer;
     pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS);
   }
-  return undefined;
 }
 
-async function firstOf<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+async function withinMs<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const pause = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, undefined);
