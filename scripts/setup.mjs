@@ -1,0 +1,3 @@
+import { main, setUp } from './lib/set-up.mjs';
+
+await main(setUp);
