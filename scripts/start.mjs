@@ -9,10 +9,12 @@ await main(async () => {
   await buildIfStale();
   const require = createRequire(import.meta.url);
   const { runTekil } = require('../dist/src/dev/start.js');
-  return runTekil({
+  const code = await runTekil({
     dataDir: process.env['TEKIL_DATA'] ?? join(ROOT, '.tekil-data'),
     environment: process.env,
     // npm passes signals on, but it cannot when it is killed.
     endWithParent: process.env['npm_lifecycle_event'] === 'start',
   });
+  // A start that was interrupted may still be waiting for something that will not come.
+  process.exit(code);
 });

