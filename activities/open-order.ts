@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import type { OpenOrderCommand, OpenOrderResult } from '../src/contracts/order-messages';
 import type { GateVerdict } from '../src/contracts/quote-gate';
 import {
@@ -11,31 +12,57 @@ import type { ActivityDependencies } from './dependencies';
 import { step } from './failures';
 
 /**
- * Opens or refuses an order, once. A key that is answered already is left as it is. Otherwise the quote gate is asked,
- * then ONE transaction stores key, order and answer. The gate's *closed* is a final refusal; its silence is a
- * retryable failure until `acceptBy`, and a refusal as EXPIRED after it.
+ * Opens or refuses an order, once. The quote gate is asked, then ONE transaction stores key, order and answer; a key that
+ * is answered already is left as it is. The gate's *closed* is a final refusal; its silence is a retryable failure until
+ * `acceptBy`, and a refusal as EXPIRED after it. An order that is open is sent to the venue in the same breath: a step
+ * of its own would cost the usual case another turn of the workflow. If that fails, `sent` is false and the workflow
+ * sends it as an activity that operators see.
  */
 export async function openOrder(
   deps: ActivityDependencies,
   command: OpenOrderCommand,
 ): Promise<OpenOrderResult> {
-  const known = await step('looking for the key', () => findKnownOrder(deps.pool, command));
-  if (known.outcome !== undefined) return announced(deps, command, known.outcome);
-  // Past its time the order is refused whatever the gate says, so it is not asked.
-  const decision = known.late ? {} : await decide(deps, command.request.symbol);
-  const outcome = await step('storing the order and its answer', () =>
-    storeOrder(deps.pool, command, decision, deps.openOrderHooks),
-  );
-  return announced(deps, command, outcome);
+  const outcome = (await alreadyKnown(deps, command)) ?? (await open(deps, command));
+  if (outcome.answer !== undefined) deps.announceAnswer(command.request, outcome.answer);
+  const sent = outcome.result.outcome === 'opened' && (await send(deps, command));
+  return { ...outcome.result, sent };
 }
 
-function announced(
+/**
+ * The first, local attempt does not look: the API has just done so, and the transaction decides anyway. A later attempt
+ * does, so that a key which is answered needs no gate, and an order whose time is over is not held up by one.
+ */
+async function alreadyKnown(
   deps: ActivityDependencies,
   command: OpenOrderCommand,
-  { answer, result }: OpenOrderOutcome,
-): OpenOrderResult {
-  if (answer !== undefined) deps.announceAnswer(command.request, answer);
-  return result;
+): Promise<OpenOrderOutcome | undefined> {
+  if (activityInfo().isLocal) return undefined;
+  const known = await step('looking for the key', () => findKnownOrder(deps.pool, command));
+  return known.late && known.outcome === undefined ? store(deps, command, {}) : known.outcome;
+}
+
+async function open(deps: ActivityDependencies, command: OpenOrderCommand): Promise<OpenOrderOutcome> {
+  return store(deps, command, await decide(deps, command.request.symbol));
+}
+
+function store(
+  deps: ActivityDependencies,
+  command: OpenOrderCommand,
+  decision: OpenOrderDecision,
+): Promise<OpenOrderOutcome> {
+  return step('storing the order and its answer', () =>
+    storeOrder(deps.pool, command, decision, deps.openOrderHooks),
+  );
+}
+
+async function send(deps: ActivityDependencies, { request }: OpenOrderCommand): Promise<boolean> {
+  try {
+    await deps.publishCommand({ command: 'NEW_ORDER', ...request });
+    return true;
+  } catch {
+    // The workflow tries again, and its failure will be seen.
+    return false;
+  }
 }
 
 async function decide(deps: ActivityDependencies, symbol: string): Promise<OpenOrderDecision> {

@@ -97,7 +97,7 @@ async function open(run: OrderRun): Promise<CarriedOrder['opened']> {
   const { command } = run.input;
   const opened = await localFirst('openOrder', command, `open ${orderSummary(command.request)}`);
   run.opened = opened;
-  if (opened.outcome === 'opened') await send(run, 'NEW_ORDER');
+  if (opened.outcome === 'opened' && !opened.sent) await send(run, 'NEW_ORDER');
   if (opened.parkedExecutions) await book(run, [], true);
   show(run, opened.status);
   return opened;

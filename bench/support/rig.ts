@@ -31,7 +31,8 @@ export interface Rig {
   readonly stop: () => Promise<void>;
 }
 
-export async function startRig(env: Readonly<Record<string, string>> = {}): Promise<Rig> {
+/** `nodeArgs` go to every service, e.g. `--cpu-prof`. */
+export async function startRig(nodeArgs: readonly string[] = []): Promise<Rig> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tekil-bench-'));
   const postgres = await startPostgres({ dataDir, durable: true });
   const [temporal, kafka] = await Promise.all([
@@ -71,10 +72,9 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
     // The first orders of a cold process must be answered, not refused.
     API_ANSWER_DEADLINE_MS: '30000',
     ORDER_ACCEPT_WINDOW_MS: '60000',
-    ...env,
   };
   const services = new Map<string, ChildProcess>();
-  for (const name of SERVICES) services.set(name, await startService(name, shared));
+  for (const name of SERVICES) services.set(name, await startService(name, shared, nodeArgs));
   return {
     apiUrl: `http://127.0.0.1:${apiPort}`,
     apiKey: key,
@@ -95,12 +95,20 @@ export async function startRig(env: Readonly<Record<string, string>> = {}): Prom
   };
 }
 
-async function startService(name: string, env: Readonly<Record<string, string>>): Promise<ChildProcess> {
+async function startService(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  nodeArgs: readonly string[],
+): Promise<ChildProcess> {
   const adminPort = await freePort();
-  const child = spawn(process.execPath, [join(packageRoot(), 'dist', 'src', 'services', `${name}.js`)], {
-    env: { ...env, ADMIN_PORT: String(adminPort) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...nodeArgs, join(packageRoot(), 'dist', 'src', 'services', `${name}.js`)],
+    {
+      env: { ...env, ADMIN_PORT: String(adminPort) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   const giveUpAt = performance.now() + READY_TIMEOUT_MS;
   for (;;) {
     const ready = await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined);

@@ -28,6 +28,8 @@ export interface OpenOrderResult {
   readonly code?: string;
   /** Executions of this order had arrived before it did. */
   readonly parkedExecutions: boolean;
+  /** NEW_ORDER has reached the venue's topic; false also when there is nothing to send. */
+  readonly sent: boolean;
 }
 
 /** The first answer of a key, as it went to the client. */

@@ -25,7 +25,7 @@ export interface OpenOrderDecision {
 export interface OpenOrderOutcome {
   /** Absent when the key's row is already purged: the order itself is then the answer. */
   readonly answer?: StoredAnswer;
-  readonly result: OpenOrderResult;
+  readonly result: Omit<OpenOrderResult, 'sent'>;
   /** True when this call stored the answer; false when it was there already. */
   readonly stored: boolean;
 }
@@ -132,7 +132,7 @@ function storedAnswer(row: StoredRow): StoredAnswer | undefined {
   return { requestHash, requestId, statusCode, body };
 }
 
-function storedResult(row: StoredRow, command: OpenOrderCommand): OpenOrderResult {
+function storedResult(row: StoredRow, command: OpenOrderCommand): OpenOrderOutcome['result'] {
   const outcome =
     row.orderHash !== command.requestHash ? 'superseded' : row.status === 'REFUSED' ? 'refused' : 'opened';
   return {

@@ -3,7 +3,7 @@ import { aBody, startSystem, type ServiceName, type TestSystem } from '../suppor
 import { temporalClient, type OperatorClient } from '../support/temporal-client';
 import { waitFor } from '../support/wait-for';
 
-const ACCEPT_WINDOW_MS = 2_500;
+const ACCEPT_WINDOW_MS = 6_000;
 
 describe('an order that cannot be opened in time', () => {
   let system: TestSystem;

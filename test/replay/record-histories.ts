@@ -93,8 +93,14 @@ function openOrderOf({ openOrder }: Shape): Partial<Activities> {
       if (failures >= 0) return Promise.reject(new Error('the quote gate did not answer within 250 ms'));
       return Promise.resolve(
         openOrder === 'refused'
-          ? { outcome: 'refused', status: 'REFUSED', code: 'STALE_QUOTE', parkedExecutions: false }
-          : { outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: false },
+          ? {
+              outcome: 'refused',
+              status: 'REFUSED',
+              code: 'STALE_QUOTE',
+              parkedExecutions: false,
+              sent: false,
+            }
+          : { outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: false, sent: false },
       );
     },
   };

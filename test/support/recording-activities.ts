@@ -28,6 +28,7 @@ const ENDS: Readonly<Partial<Record<string, OrderStatus>>> = {
 export function recordingActivities(
   quantity = '10',
   overrides: Partial<Activities> = {},
+  sendsAtOnce = true,
 ): { readonly activities: Activities; readonly recorded: Recorded } {
   const recorded: Recorded = {
     opened: [],
@@ -43,7 +44,8 @@ export function recordingActivities(
   const activities: Activities = {
     openOrder: (command) => {
       recorded.opened.push(command.requestId);
-      return Promise.resolve({ outcome: 'opened', status, parkedExecutions: false });
+      if (sendsAtOnce) recorded.commands.push('NEW_ORDER');
+      return Promise.resolve({ outcome: 'opened', status, parkedExecutions: false, sent: sendsAtOnce });
     },
     sendToVenue: ({ command }) => {
       recorded.commands.push(command);

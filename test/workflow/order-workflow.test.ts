@@ -43,6 +43,17 @@ describe('an order workflow', () => {
     expect(recorded.executionIds).toHaveLength(4);
   });
 
+  test('that could not be sent as it was opened is sent by a step of its own', async () => {
+    const { activities, recorded } = recordingActivities('1', {}, false);
+    await harness.startWorker(activities);
+    const command = anOpenOrder({ quantity: '1' });
+    const handle = await start(command);
+    await waitFor('the order to be sent', () => recorded.commands.includes('NEW_ORDER'));
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
+    await handle.result();
+    expect(recorded.commands).toEqual(['NEW_ORDER']);
+  });
+
   test('that is refused sends nothing and ends', async () => {
     const { activities, recorded } = recordingActivities('1', {
       openOrder: () =>
@@ -51,6 +62,7 @@ describe('an order workflow', () => {
           status: 'REFUSED',
           code: 'STALE_QUOTE',
           parkedExecutions: false,
+          sent: false,
         }),
     });
     await harness.startWorker(activities);
@@ -66,7 +78,8 @@ describe('an order workflow', () => {
 
   test('whose key holds another request does nothing more', async () => {
     const { activities, recorded } = recordingActivities('1', {
-      openOrder: () => Promise.resolve({ outcome: 'superseded', status: 'NEW', parkedExecutions: false }),
+      openOrder: () =>
+        Promise.resolve({ outcome: 'superseded', status: 'NEW', parkedExecutions: false, sent: false }),
     });
     await harness.startWorker(activities);
     const handle = await start(anOpenOrder());
@@ -82,7 +95,13 @@ describe('an order workflow', () => {
         await harness.client.workflow
           .getHandle(orderWorkflowId(command.request))
           .signal(executionsSignal, [anExecutionOf(command, 'FILL')]);
-        return { outcome: 'refused', status: 'REFUSED', code: 'STALE_QUOTE', parkedExecutions: false };
+        return {
+          outcome: 'refused',
+          status: 'REFUSED',
+          code: 'STALE_QUOTE',
+          parkedExecutions: false,
+          sent: false,
+        };
       },
     });
     await harness.startWorker(activities);
@@ -98,7 +117,12 @@ describe('an order workflow', () => {
       openOrder: () =>
         failing
           ? Promise.reject(new Error('the quote gate did not answer within 250 ms'))
-          : Promise.resolve({ outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: false }),
+          : Promise.resolve({
+              outcome: 'opened',
+              status: 'PENDING_NEW',
+              parkedExecutions: false,
+              sent: false,
+            }),
     });
     await harness.startWorker(activities);
     const command = anOpenOrder();
@@ -203,7 +227,8 @@ describe('an order workflow', () => {
 
   test('takes out what was parked for it as soon as it is open', async () => {
     const { activities, recorded } = recordingActivities('1', {
-      openOrder: () => Promise.resolve({ outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: true }),
+      openOrder: () =>
+        Promise.resolve({ outcome: 'opened', status: 'PENDING_NEW', parkedExecutions: true, sent: false }),
     });
     await harness.startWorker(activities);
     const command = anOpenOrder();
