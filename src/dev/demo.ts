@@ -146,8 +146,9 @@ function duplicates(client: DemoClient): Promise<number> {
   return client.metric('fill-bridge', 'tekil_duplicate_executions_total');
 }
 
+/** Where `npm start` keeps its data; the first argument, when it is not the usual folder. */
 function dataDirectory(): string {
-  return join(packageRoot(), '.tekil-data');
+  return process.argv[2] ?? join(packageRoot(), '.tekil-data');
 }
 
 async function main(): Promise<void> {

@@ -113,6 +113,13 @@ test('npm start invites with lines that work, mends itself, comes back after kil
   expect(second.curls[2]).toBe(positions);
   expect(await position(positions)).toBe('10');
 
+  const { stdout: story } = await promisify(execFile)(
+    process.execPath,
+    [join(packageRoot(), 'dist', 'src', 'dev', 'demo.js'), dataDir],
+    { timeout: START_TIMEOUT_MS },
+  );
+  expect(story).toContain('and the first answer is still the answer');
+
   const running = programs();
   const stoppedAt = performance.now();
   second.child.kill('SIGINT');
