@@ -86,6 +86,17 @@ const environment = z.object({
       Object.fromEntries([...pairs].map(([symbol, price]) => [symbol, Number(price)] as const)),
     ),
   SIMULATED_FEED_TICK_INTERVAL_MS: positiveInt.default(100),
+  /** Symbol=file: a recorded day that the feed plays again and again, instead of a walk for this symbol. */
+  SIMULATED_FEED_RECORDING: z
+    .string()
+    .regex(/^[A-Z0-9][A-Z0-9._/-]*=.+$/, 'must be SYMBOL=path of a zip archive')
+    .transform((text) => {
+      const equals = text.indexOf('=');
+      return { symbol: text.slice(0, equals), path: text.slice(equals + 1) };
+    })
+    .optional(),
+  /** 1: as it was; 60: an hour in a minute. */
+  SIMULATED_FEED_SPEED: z.coerce.number().positive().default(1),
 
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
