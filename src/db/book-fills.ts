@@ -1,25 +1,19 @@
-import { effectiveTrade } from '../domain/amendment';
 import { decimal } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
 import type { CountedFill } from '../domain/order-progress';
-import { applyTrade, foldTrades, type Position } from '../domain/position';
-import {
-  fillIdentityText,
-  findAmendments,
-  findFills,
-  insertAmendment,
-  insertFills,
-  positionTrades,
-  setEffective,
-} from './fills';
+import { applyTrade, type Position } from '../domain/position';
+import { foldWithCheckpoints, type PlacedTrade, type PositionAt } from '../domain/position-checkpoint';
+import { amendFills, type AmendedFills } from './amend-fills';
+import { fillIdentityText, insertFills } from './fills';
 import type { LockedOrder } from './order-updates';
 import type { PoolClient } from './pool';
-import { lockPosition, updatePosition } from './position-updates';
+import { refoldPosition, saveCheckpoints } from './position-checkpoints';
+import { lockPosition, updatePosition, type LockedPosition, type PositionChange } from './position-updates';
 
 export interface BookedFills {
   /** What each new fill counts for. */
   readonly counted: ReadonlyMap<Execution, CountedFill>;
-  /** Fills that were booked before their dedup row was purged: no effect. */
+  /** Fills and amendments that were booked before their dedup row was purged: no effect. */
   readonly outsideWindow: ReadonlySet<Execution>;
   /** A bust or a correction changed a fill: the order's totals must be counted again. */
   readonly amended: boolean;
@@ -27,9 +21,15 @@ export interface BookedFills {
 
 const NOTHING_BOOKED: BookedFills = { counted: new Map(), outsideWindow: new Set(), amended: false };
 
+/** A new fill in its place. */
+interface PlacedFill {
+  readonly execution: Execution;
+  readonly trade: PlacedTrade;
+}
+
 /**
- * Books the fills, busts and corrections among `claimed` and moves the position. Only new fills: the position is folded
- * on from where it stands. With an amendment: it is folded again from all its fills.
+ * Books the fills, busts and corrections among `claimed` and moves the position: first the amendments of earlier fills
+ * are counted, by folding again from the last checkpoint before them, then the new fills are folded on.
  */
 export async function bookFills(
   connection: PoolClient,
@@ -40,30 +40,44 @@ export async function bookFills(
   const amendments = claimed.filter(({ type }) => type === 'BUST' || type === 'CORRECT');
   if (fills.length + amendments.length === 0) return NOTHING_BOOKED;
 
-  const position = await lockPosition(connection, order);
-  const lastSequence = position.lastSequence + BigInt(fills.length);
+  const locked = await lockPosition(connection, order);
   const booked =
-    fills.length === 0 ? new Set<string>() : await insertFills(connection, fills, position.lastSequence);
+    fills.length === 0 ? new Set<string>() : await insertFills(connection, fills, locked.lastSequence);
   const fresh = fills.filter((fill) => booked.has(fillIdentityText(fill)));
-  const amended = await amend(connection, order, fresh, amendments);
+  const amended = await amendFills(connection, order, fresh, amendments, locked.lastSequence);
+  const outsideWindow = new Set([
+    ...fills.filter((fill) => !booked.has(fillIdentityText(fill))),
+    ...amended.outsideWindow,
+  ]);
+  if (fresh.length + amended.trades.size === 0) return { ...NOTHING_BOOKED, outsideWindow };
 
-  const counted = new Map(fresh.map((fill) => [fill, amended.get(fillIdentityText(fill)) ?? reported(fill)]));
-  const outsideWindow = new Set(fills.filter((fill) => !booked.has(fillIdentityText(fill))));
-  if (counted.size + amended.size === 0) return { ...NOTHING_BOOKED, outsideWindow };
-  const after =
-    amended.size === 0 ? foldOn(position, counted) : foldTrades(await positionTrades(connection, order));
-  await updatePosition(connection, order, { ...after, lastSequence });
+  const placed = placeFills(fills, booked, amended, locked.lastSequence);
+  await movePosition(connection, order, locked, {
+    amended,
+    placed,
+    end: locked.lastSequence + BigInt(fills.length),
+  });
   return {
-    counted,
+    counted: new Map(placed.map(({ execution, trade }) => [execution, trade])),
     outsideWindow,
-    amended: amended.size > 0,
+    amended: amended.trades.size > 0,
   };
 }
 
-function foldOn(position: Position, counted: ReadonlyMap<Execution, CountedFill>): Position {
-  let after = position;
-  for (const [fill, trade] of counted) after = applyTrade(after, { side: fill.side, ...trade });
-  return after;
+/** The new fills with what they count for, in the places that `insertFills` gave them. */
+function placeFills(
+  fills: readonly Execution[],
+  booked: ReadonlySet<string>,
+  amended: AmendedFills,
+  lastSequence: bigint,
+): PlacedFill[] {
+  return fills.flatMap((execution, index) => {
+    const identity = fillIdentityText(execution);
+    if (!booked.has(identity)) return [];
+    const { quantity, price } = amended.trades.get(identity) ?? reported(execution);
+    const sequence = lastSequence + BigInt(index) + 1n;
+    return [{ execution, trade: { side: execution.side, quantity, price, sequence } }];
+  });
 }
 
 /** The fill as it was reported. The contract has checked that both fields are there. */
@@ -71,35 +85,35 @@ function reported(fill: Execution): CountedFill {
   return { quantity: decimal(fill.quantity ?? ''), price: decimal(fill.price ?? '') };
 }
 
-/**
- * Keeps the amendments and sets what their fills count for. Also for new fills whose amendments came before them.
- * Returns the changed fills by identity.
- */
-async function amend(
+async function movePosition(
   connection: PoolClient,
   order: LockedOrder,
-  fresh: readonly Execution[],
-  amendments: readonly Execution[],
-): Promise<Map<string, CountedFill>> {
-  const roots = new Map<string, Set<string>>();
-  const touch = (source: string, executionId: string): void => {
-    roots.set(source, (roots.get(source) ?? new Set()).add(executionId));
-  };
-  for (const fill of fresh) touch(fill.source, fill.executionId);
-  for (const amendment of amendments) touch(amendment.source, await insertAmendment(connection, amendment));
+  locked: LockedPosition,
+  moves: { readonly amended: AmendedFills; readonly placed: readonly PlacedFill[]; readonly end: bigint },
+): Promise<void> {
+  const { oldestSequence, causes } = moves.amended;
+  const start: PositionAt =
+    oldestSequence === undefined
+      ? { position: locked, sequence: locked.lastSequence }
+      : await refoldPosition(connection, order, { from: oldestSequence, end: locked.lastSequence });
+  // A busted fill keeps its place and moves nothing.
+  const trades = moves.placed.map(({ trade }) => trade).filter(({ quantity }) => quantity.gt('0'));
+  const { after, checkpoints } = foldWithCheckpoints(start, trades, moves.end);
+  await saveCheckpoints(connection, order, checkpoints);
+  const changes = [
+    ...causes.map((execution) => ({ execution, after: start.position })),
+    ...changesOf(start.position, moves.placed),
+  ];
+  await updatePosition(connection, order, { ...after.position, lastSequence: moves.end }, changes);
+}
 
-  const changed = new Map<string, CountedFill>();
-  for (const [source, ids] of roots) {
-    const found = await findAmendments(connection, order, source, [...ids]);
-    if (found.length === 0) continue;
-    for (const fill of await findFills(connection, source, [...ids])) {
-      const ours = fill.accountId === order.accountId && fill.clientOrderId === order.clientOrderId;
-      const own = found.filter((amendment) => ours && amendment.rootExecutionId === fill.executionId);
-      if (own.length === 0) continue;
-      const trade = effectiveTrade(fill, own);
-      await setEffective(connection, fill, trade);
-      changed.set(fillIdentityText(fill), { quantity: trade.quantity, price: trade.price });
-    }
+/** What the position was after each new fill. */
+function changesOf(start: Position, placed: readonly PlacedFill[]): PositionChange[] {
+  const changes: PositionChange[] = [];
+  let after = start;
+  for (const { execution, trade } of placed) {
+    if (trade.quantity.gt('0')) after = applyTrade(after, trade);
+    changes.push({ execution, after });
   }
-  return changed;
+  return changes;
 }

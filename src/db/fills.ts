@@ -3,16 +3,21 @@ import { decimal, decimalText, type Decimal } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
 import type { OrderKey } from '../domain/ids';
 import type { Side } from '../domain/order';
-import type { Trade } from '../domain/position';
-import { allRows, type PoolClient } from './pool';
+import type { PlacedTrade } from '../domain/position-checkpoint';
+import { allRows, type PoolClient, type Queryable } from './pool';
 
-/** A fill of one source, as first reported. */
+/** A fill of one source, as first reported and as it counts. */
 export interface FillRow extends OrderKey {
   readonly source: string;
   readonly executionId: string;
   readonly side: Side;
   readonly quantity: Decimal;
   readonly price: Decimal;
+  /** Zero when busted. */
+  readonly effectiveQuantity: Decimal;
+  readonly effectivePrice: Decimal;
+  /** Its place in its position's applied order. */
+  readonly positionSequence: bigint;
 }
 
 /**
@@ -67,14 +72,32 @@ export async function findFills(
   const rows = await allRows<FillText>(connection, {
     text: `
       select source as "source", execution_id as "executionId", account_id as "accountId",
-             client_order_id as "clientOrderId", side as "side", quantity::text as "quantity", price::text as "price"
+             client_order_id as "clientOrderId", side as "side", quantity::text as "quantity", price::text as "price",
+             effective_quantity::text as "effectiveQuantity", effective_price::text as "effectivePrice",
+             position_sequence::text as "positionSequence"
       from fills where source = $1::text and execution_id = any ($2::text[])`,
     values: [source, executionIds],
   });
-  return rows.map((row) => ({ ...row, quantity: decimal(row.quantity), price: decimal(row.price) }));
+  return rows.map((row) => ({
+    ...row,
+    quantity: decimal(row.quantity),
+    price: decimal(row.price),
+    effectiveQuantity: decimal(row.effectiveQuantity),
+    effectivePrice: decimal(row.effectivePrice),
+    positionSequence: BigInt(row.positionSequence),
+  }));
 }
 
-type FillText = Omit<FillRow, 'quantity' | 'price'> & { readonly quantity: string; readonly price: string };
+interface FillText extends OrderKey {
+  readonly source: string;
+  readonly executionId: string;
+  readonly side: Side;
+  readonly quantity: string;
+  readonly price: string;
+  readonly effectiveQuantity: string;
+  readonly effectivePrice: string;
+  readonly positionSequence: string;
+}
 
 /** Sets what a fill counts for. */
 export async function setEffective(
@@ -96,20 +119,29 @@ export async function setEffective(
   });
 }
 
-/** Every trade that counts towards a position, in applied order. */
+/** The trades that count towards a position between two places, in applied order. Busted fills are left out. */
 export async function positionTrades(
-  connection: PoolClient,
+  queryable: Queryable,
   key: { readonly accountId: string; readonly symbol: string },
-): Promise<Trade[]> {
-  const rows = await allRows<{ side: Side; quantity: string; price: string }>(connection, {
+  places: { readonly after: bigint; readonly end: bigint; readonly limit: number },
+): Promise<PlacedTrade[]> {
+  const rows = await allRows<{ side: Side; quantity: string; price: string; sequence: string }>(queryable, {
+    name: 'position-trades',
     text: `
-      select side as "side", effective_quantity::text as "quantity", effective_price::text as "price"
+      select side as "side", effective_quantity::text as "quantity", effective_price::text as "price",
+             position_sequence::text as "sequence"
       from fills
-      where account_id = $1::text and symbol = $2::text and effective_quantity > 0
-      order by position_sequence`,
-    values: [key.accountId, key.symbol],
+      where account_id = $1::text and symbol = $2::text and position_sequence > $3::bigint
+        and position_sequence <= $4::bigint and effective_quantity > 0
+      order by position_sequence limit $5::integer`,
+    values: [key.accountId, key.symbol, places.after.toString(), places.end.toString(), places.limit],
   });
-  return rows.map((row) => ({ side: row.side, quantity: decimal(row.quantity), price: decimal(row.price) }));
+  return rows.map(({ side, quantity, price, sequence }) => ({
+    side,
+    quantity: decimal(quantity),
+    price: decimal(price),
+    sequence: BigInt(sequence),
+  }));
 }
 
 /** An amendment with the fill at the end of its references. */
@@ -121,8 +153,12 @@ export interface AmendmentRow extends Amendment {
 /**
  * Keeps a bust or a correction. Its root is the root of what it refers to; amendments that had arrived before it and
  * refer to it move to that root with it.
+ * @returns the root, or undefined when it was kept before its dedup row was purged: nothing has changed then.
  */
-export async function insertAmendment(connection: PoolClient, execution: Execution): Promise<string> {
+export async function insertAmendment(
+  connection: PoolClient,
+  execution: Execution,
+): Promise<string | undefined> {
   const rows = await allRows<{ root: string }>(connection, {
     text: `
       with root as (
@@ -130,17 +166,20 @@ export async function insertAmendment(connection: PoolClient, execution: Executi
           (select a.root_execution_id from fill_amendments a
            where a.source = $1::text and a.execution_id = $4::text limit 1),
           $4::text) as id
+      ), kept as (
+        insert into fill_amendments
+          (source, execution_id, event_type, ref_execution_id, root_execution_id, account_id, client_order_id,
+           quantity, price, executed_at)
+        select $1::text, $2::text, $3::text, $4::text, root.id, $5::text, $6::text, $7::numeric, $8::numeric,
+               $9::timestamptz
+        from root
+        on conflict on constraint fill_amendments_pkey do nothing
+        returning root_execution_id
       ), moved as (
-        update fill_amendments set root_execution_id = root.id from root
-        where source = $1::text and root_execution_id = $2::text
+        update fill_amendments set root_execution_id = kept.root_execution_id from kept
+        where source = $1::text and fill_amendments.root_execution_id = $2::text
       )
-      insert into fill_amendments
-        (source, execution_id, event_type, ref_execution_id, root_execution_id, account_id, client_order_id,
-         quantity, price, executed_at)
-      select $1::text, $2::text, $3::text, $4::text, root.id, $5::text, $6::text, $7::numeric, $8::numeric,
-             $9::timestamptz
-      from root
-      returning root_execution_id as "root"`,
+      select root_execution_id as "root" from kept`,
     values: [
       execution.source,
       execution.executionId,
@@ -153,9 +192,7 @@ export async function insertAmendment(connection: PoolClient, execution: Executi
       execution.executedAt,
     ],
   });
-  const [row] = rows;
-  if (row === undefined) throw new Error('an insert that cannot conflict gave no row');
-  return row.root;
+  return rows[0]?.root;
 }
 
 /** All amendments of these fills that belong to the same order. */

@@ -1,5 +1,6 @@
 import { assert } from '../domain/assert';
 import { decimal, decimalText } from '../domain/decimal';
+import type { Execution } from '../domain/execution';
 import type { Position } from '../domain/position';
 import { firstRow, type PoolClient } from './pool';
 
@@ -12,7 +13,8 @@ export interface LockedPosition extends Position {
   readonly lastSequence: bigint;
 }
 
-interface RawPosition {
+/** A position's row as text. */
+export interface RawPosition {
   readonly quantity: string;
   readonly averagePrice: string | null;
   readonly realisedProfit: string;
@@ -22,12 +24,29 @@ interface RawPosition {
 /** The position's row, created empty when it is missing, locked until the transaction ends. After the order's lock. */
 export async function lockPosition(connection: PoolClient, key: PositionKey): Promise<LockedPosition> {
   const raw = (await selectLocked(connection, key)) ?? (await createLocked(connection, key));
+  return { ...positionOf(raw), lastSequence: BigInt(raw.lastSequence) };
+}
+
+/** The figures of a position that PostgreSQL wrote as text. */
+export function positionOf(raw: Omit<RawPosition, 'lastSequence'>): Position {
   return {
     quantity: decimal(raw.quantity),
     averagePrice: raw.averagePrice === null ? null : decimal(raw.averagePrice),
     realisedProfit: decimal(raw.realisedProfit),
-    lastSequence: BigInt(raw.lastSequence),
   };
+}
+
+/** The row's figures of a position: quantity, average price and realised profit as text. */
+export function positionText({
+  quantity,
+  averagePrice,
+  realisedProfit,
+}: Position): [string, string | null, string] {
+  return [
+    decimalText(quantity),
+    averagePrice === null ? null : decimalText(averagePrice),
+    decimalText(realisedProfit),
+  ];
 }
 
 async function selectLocked(connection: PoolClient, key: PositionKey): Promise<RawPosition | undefined> {
@@ -55,26 +74,50 @@ async function createLocked(connection: PoolClient, key: PositionKey): Promise<R
   return raw;
 }
 
-/** The row must be locked by this transaction. */
+/** What one execution made of a position. */
+export interface PositionChange {
+  readonly execution: Execution;
+  readonly after: Position;
+}
+
+/** Writes where a position stands, and what changed it on the way. The row must be locked by this transaction. */
 export async function updatePosition(
   connection: PoolClient,
   key: PositionKey,
   position: LockedPosition,
+  changes: readonly PositionChange[],
 ): Promise<void> {
   await connection.query({
     name: 'update-position',
     text: `
-      update positions
-      set quantity = $3::numeric, average_price = $4::numeric, realised_profit = $5::numeric,
-          last_sequence = $6::bigint, updated_at = clock_timestamp()
-      where account_id = $1::text and symbol = $2::text`,
+      with updated as (
+        update positions
+        set quantity = $3::numeric, average_price = $4::numeric, realised_profit = $5::numeric,
+            last_sequence = $6::bigint, change_count = change_count + cardinality($7::text[]),
+            updated_at = clock_timestamp()
+        where account_id = $1::text and symbol = $2::text
+        returning account_id, symbol, change_count - cardinality($7::text[]) as before
+      )
+      insert into position_changes
+        (account_id, symbol, sequence, source, event_type, execution_id, client_order_id, quantity, average_price,
+         realised_profit)
+      select updated.account_id, updated.symbol, updated.before + c.number, c.source, c.event_type, c.execution_id,
+             c.client_order_id, c.quantity, c.average_price, c.realised_profit
+      from updated, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::numeric[], $12::numeric[],
+                           $13::numeric[]) with ordinality
+        as c (source, event_type, execution_id, client_order_id, quantity, average_price, realised_profit, number)`,
     values: [
       key.accountId,
       key.symbol,
-      decimalText(position.quantity),
-      position.averagePrice === null ? null : decimalText(position.averagePrice),
-      decimalText(position.realisedProfit),
+      ...positionText(position),
       position.lastSequence.toString(),
+      changes.map(({ execution }) => execution.source),
+      changes.map(({ execution }) => execution.type),
+      changes.map(({ execution }) => execution.executionId),
+      changes.map(({ execution }) => execution.clientOrderId),
+      changes.map(({ after }) => positionText(after)[0]),
+      changes.map(({ after }) => positionText(after)[1]),
+      changes.map(({ after }) => positionText(after)[2]),
     ],
   });
 }

@@ -41,3 +41,39 @@ export async function listPositions(
     values: [page.accountId, page.afterSymbol ?? null, page.limit],
   });
 }
+
+/** What an execution made of a position. Decimals are canonical text. */
+export interface PositionChangeRow {
+  /** Counts from 1 in each position. */
+  readonly sequence: number;
+  readonly type: 'FILL' | 'BUST' | 'CORRECT';
+  readonly source: string;
+  readonly executionId: string;
+  readonly clientOrderId: string;
+  /** The position after it. */
+  readonly quantity: string;
+  readonly averagePrice: string | null;
+  readonly realisedProfit: string;
+  readonly recordedAt: string;
+}
+
+/** The newest first. */
+export async function listPositionChanges(
+  queryable: Queryable,
+  key: { readonly accountId: string; readonly symbol: string },
+  page: { readonly beforeSequence?: string; readonly limit: number },
+): Promise<PositionChangeRow[]> {
+  const rows = await allRows<Omit<PositionChangeRow, 'sequence'> & { readonly sequence: string }>(queryable, {
+    text: `
+      select c.sequence::text as "sequence", c.event_type as "type", c.source as "source",
+             c.execution_id as "executionId", c.client_order_id as "clientOrderId",
+             trim_scale(c.quantity)::text as "quantity", trim_scale(c.average_price)::text as "averagePrice",
+             trim_scale(c.realised_profit)::text as "realisedProfit",
+             to_char(c.recorded_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
+      from position_changes c
+      where c.account_id = $1::text and c.symbol = $2::text and ($3::bigint is null or c.sequence < $3::bigint)
+      order by c.sequence desc limit $4::integer`,
+    values: [key.accountId, key.symbol, page.beforeSequence ?? null, page.limit],
+  });
+  return rows.map((row) => ({ ...row, sequence: Number(row.sequence) }));
+}

@@ -1,6 +1,6 @@
 import type { Express, Request, Response } from 'express';
 import { pageQuery } from '../contracts/order-api';
-import { findPosition, listPositions } from '../db/positions';
+import { findPosition, listPositionChanges, listPositions, type PositionRow } from '../db/positions';
 import { SYMBOL } from '../domain/ids';
 import type { AppDeps } from './app-deps';
 import { decodeCursor, pageOf } from './paging';
@@ -19,6 +19,10 @@ export function addPositionRoutes(app: Express, deps: AppDeps): void {
     .route('/v1/positions/:symbol')
     .get((request, response) => show(deps, request, response))
     .all(onlyMethods('GET', 'HEAD'));
+  app
+    .route('/v1/positions/:symbol/history')
+    .get((request, response) => history(deps, request, response))
+    .all(onlyMethods('GET', 'HEAD'));
 }
 
 async function list(deps: AppDeps, request: Request, response: Response): Promise<void> {
@@ -34,11 +38,25 @@ async function list(deps: AppDeps, request: Request, response: Response): Promis
 
 async function show(deps: AppDeps, request: Request, response: Response): Promise<void> {
   refuseQuery(request);
+  replyJson(response, 200, await requirePosition(deps, request, response));
+}
+
+async function history(deps: AppDeps, request: Request, response: Response): Promise<void> {
+  const { cursor, limit } = parseQuery(pageQuery, request);
+  const before = cursor === undefined ? {} : { beforeSequence: decodeCursor(cursor, /^\d{1,18}$/) };
+  const position = await requirePosition(deps, request, response);
+  const rows = await listPositionChanges(deps.pool, position, { ...before, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(rows, limit, (row) => String(row.sequence));
+  replyJson(response, 200, { changes: items, nextCursor });
+}
+
+/** The position of this account; a symbol that only others have traded has none. */
+async function requirePosition(deps: AppDeps, request: Request, response: Response): Promise<PositionRow> {
   const accountId = accountOf(response);
   const symbol = String(request.params['symbol']);
   const position = SYMBOL.test(symbol) ? await findPosition(deps.pool, { accountId, symbol }) : undefined;
   if (position === undefined) {
     throw new ProblemError('POSITION_NOT_FOUND', 'this account has never traded this symbol');
   }
-  replyJson(response, 200, position);
+  return position;
 }

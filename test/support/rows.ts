@@ -8,6 +8,9 @@ export async function accountRows(pool: Pool, accountId: string): Promise<Record
     events: 'select * from order_events where account_id = $1 order by client_order_id, sequence',
     fills: 'select * from fills where account_id = $1 order by position_sequence',
     positions: 'select * from positions where account_id = $1 order by symbol',
+    changes: 'select * from position_changes where account_id = $1 order by symbol, sequence',
+    checkpoints:
+      'select * from position_checkpoints where account_id = $1 order by symbol, position_sequence',
   };
   const rows = await Promise.all(
     Object.entries(tables).map(

@@ -47,4 +47,28 @@ describe('a netting position', () => {
   test('no trades leave the empty position', () => {
     expect(foldTrades([])).toBe(EMPTY_POSITION);
   });
+
+  test('gives what docs/positions.md says', () => {
+    const steps: readonly (readonly [Trade, string, string | null, string])[] = [
+      [trade('buy', '10', '1.1'), '10', '1.1', '0'],
+      [trade('buy', '30', '1.3'), '40', '1.25', '0'],
+      [trade('sell', '20', '1.4'), '20', '1.25', '3'],
+      [trade('sell', '45', '1.45'), '-25', '1.45', '7'],
+      [trade('buy', '25', '1.5'), '0', null, '5.75'],
+    ];
+    steps.forEach(([, quantity, averagePrice, realisedProfit], index) => {
+      const position = foldTrades(steps.slice(0, index + 1).map(([each]) => each));
+      expect(shown(position)).toEqual({ quantity, averagePrice, realisedProfit });
+    });
+    const rounded = [trade('buy', '1', '1'), trade('buy', '2', '1.1')];
+    expect(shown(foldTrades(rounded)).averagePrice).toBe('1.066666666666666667');
+    expect(shown(foldTrades([...rounded, trade('sell', '3', '1.2')])).realisedProfit).toBe(
+      '0.399999999999999999',
+    );
+    const [second, third] = [trade('buy', '30', '1.3'), trade('sell', '20', '1.4')];
+    const busted = { quantity: '10', averagePrice: '1.3', realisedProfit: '2' };
+    expect(shown(foldTrades([second, third]))).toEqual(busted);
+    const corrected = { quantity: '20', averagePrice: '1.35', realisedProfit: '1' };
+    expect(shown(foldTrades([trade('buy', '10', '1.5'), second, third]))).toEqual(corrected);
+  });
 });
