@@ -6,16 +6,19 @@ create table api_keys (
   key_hash bytea not null,
   created_at timestamp with time zone not null default now(),
   revoked_at timestamp with time zone,
+  scope text not null default 'account'::text,
   constraint api_keys_pkey PRIMARY KEY (key_id),
   constraint api_keys_account_id_check CHECK ((account_id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'::text)),
   constraint api_keys_check CHECK ((revoked_at >= created_at)),
   constraint api_keys_key_hash_check CHECK ((octet_length(key_hash) = 32)),
-  constraint api_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text))
+  constraint api_keys_key_id_check CHECK ((key_id ~ '^[0-9a-f]{16}$'::text)),
+  constraint api_keys_scope_check CHECK ((scope = ANY (ARRAY['account'::text, 'operator'::text])))
 );
 CREATE INDEX api_keys_account_id ON public.api_keys USING btree (account_id);
 comment on table api_keys is 'API keys; all reads and writes of a key are scoped to its account';
 comment on column api_keys.key_id is 'The public part of the key, by which its row is found';
 comment on column api_keys.key_hash is 'SHA-256 of the whole key; a key holds 256 random bits, so no slow hash is needed';
+comment on column api_keys.scope is 'account: reads and writes of its account; operator: also decides about events that were set aside, of every account';
 
 create table fill_amendments (
   source text not null,
@@ -86,6 +89,27 @@ comment on table idempotency_keys is 'One row a logical order: the first answer,
 comment on column idempotency_keys.request_hash is 'SHA-256 of the normalised request; another hash under the same key is an error';
 comment on column idempotency_keys.request_id is 'The HTTP request that was first; every other one is a repeat';
 comment on column idempotency_keys.answer is 'json, not jsonb: the text is kept byte for byte';
+
+create table operator_decisions (
+  id bigint not null generated always as identity,
+  decision text not null,
+  reason text not null,
+  decided_by text not null,
+  outcome text not null,
+  account_id text,
+  client_order_id text,
+  decided_at timestamp with time zone not null default now(),
+  constraint operator_decisions_pkey PRIMARY KEY (id),
+  constraint operator_decisions_decided_by_check CHECK (((length(decided_by) >= 1) AND (length(decided_by) <= 256))),
+  constraint operator_decisions_decision_check CHECK ((decision = ANY (ARRAY['replay'::text, 'adopt'::text, 'discard'::text]))),
+  constraint operator_decisions_discard_check CHECK (((decision = 'discard'::text) = (outcome = 'discarded'::text))),
+  constraint operator_decisions_order_check CHECK ((((decision = 'discard'::text) = (account_id IS NULL)) AND ((account_id IS NULL) = (client_order_id IS NULL)))),
+  constraint operator_decisions_outcome_check CHECK ((outcome = ANY (ARRAY['applied'::text, 'duplicate'::text, 'outside_window'::text, 'parked'::text, 'discarded'::text]))),
+  constraint operator_decisions_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
+);
+comment on table operator_decisions is 'One row for each event that a person decided about; never changed, never removed';
+comment on column operator_decisions.outcome is 'What came of it: a verdict of the transaction that applied it, or discarded';
+comment on column operator_decisions.account_id is 'With client_order_id the order that it was applied to; null for a discard';
 
 create table order_events (
   account_id text not null,
@@ -164,11 +188,51 @@ create table parked_executions (
   execution jsonb not null,
   sequence bigint not null generated always as identity,
   parked_at timestamp with time zone not null default now(),
+  decision_id bigint,
   constraint parked_executions_pkey PRIMARY KEY (source, event_type, execution_id, content_hash),
+  constraint parked_executions_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES operator_decisions(id),
   constraint parked_executions_content_hash_check CHECK ((octet_length(content_hash) = 32))
 );
 CREATE INDEX parked_executions_order ON public.parked_executions USING btree (account_id, client_order_id, sequence);
+CREATE UNIQUE INDEX parked_executions_sequence ON public.parked_executions USING btree (sequence);
 comment on table parked_executions is 'Executions of an order that does not exist here yet: applied when it appears, or adopted by an operator';
+comment on column parked_executions.decision_id is 'Null while it waits for its order. A decided one stays, is never applied by itself, and makes its repeats known';
+
+create table position_changes (
+  account_id text not null,
+  symbol text not null,
+  sequence bigint not null,
+  source text not null,
+  event_type text not null,
+  execution_id text not null,
+  client_order_id text not null,
+  quantity numeric not null,
+  average_price numeric,
+  realised_profit numeric not null,
+  recorded_at timestamp with time zone not null default now(),
+  constraint position_changes_pkey PRIMARY KEY (account_id, symbol, sequence),
+  constraint position_changes_position FOREIGN KEY (account_id, symbol) REFERENCES positions(account_id, symbol),
+  constraint position_changes_event_type_check CHECK ((event_type = ANY (ARRAY['FILL'::text, 'BUST'::text, 'CORRECT'::text]))),
+  constraint position_changes_flat_check CHECK (((quantity = (0)::numeric) = (average_price IS NULL))),
+  constraint position_changes_sequence_check CHECK ((sequence > 0))
+);
+comment on table position_changes is 'What a position was after each execution that changed it, as it was known then; rows are only ever added';
+comment on column position_changes.sequence is 'Counts from 1 in each position, without a gap';
+
+create table position_checkpoints (
+  account_id text not null,
+  symbol text not null,
+  position_sequence bigint not null,
+  quantity numeric not null,
+  average_price numeric,
+  realised_profit numeric not null,
+  constraint position_checkpoints_pkey PRIMARY KEY (account_id, symbol, position_sequence),
+  constraint position_checkpoints_position FOREIGN KEY (account_id, symbol) REFERENCES positions(account_id, symbol),
+  constraint position_checkpoints_flat_check CHECK (((quantity = (0)::numeric) = (average_price IS NULL))),
+  constraint position_checkpoints_position_sequence_check CHECK ((position_sequence > 0))
+);
+comment on table position_checkpoints is 'The fold of a position''s fills up to a place; rewritten when an earlier fill is amended. May be deleted: only speed is lost';
+comment on column position_checkpoints.position_sequence is 'It holds the fills up to this place; a multiple of 256';
 
 create table positions (
   account_id text not null,
@@ -178,7 +242,9 @@ create table positions (
   realised_profit numeric not null default 0,
   last_sequence bigint not null default 0,
   updated_at timestamp with time zone not null default now(),
+  change_count bigint not null default 0,
   constraint positions_pkey PRIMARY KEY (account_id, symbol),
+  constraint positions_change_count_check CHECK ((change_count >= 0)),
   constraint positions_flat_check CHECK (((quantity = (0)::numeric) = (average_price IS NULL))),
   constraint positions_last_sequence_check CHECK ((last_sequence >= 0))
 );
@@ -186,6 +252,7 @@ comment on table positions is 'Netting positions: the fold of each account''s fi
 comment on column positions.quantity is 'Signed: above zero is long, below zero is short';
 comment on column positions.average_price is 'The only rounded figure: 18 places, ties to even. Null exactly when flat';
 comment on column positions.last_sequence is 'The highest position_sequence of its fills';
+comment on column positions.change_count is 'How many rows position_changes has of this position';
 
 create table processed_events (
   source text not null,
@@ -221,13 +288,18 @@ create table quarantined_events (
   topic_offset bigint,
   times_seen integer not null default 1,
   quarantined_at timestamp with time zone not null default now(),
+  decision_id bigint,
   constraint quarantined_events_pkey PRIMARY KEY (id),
+  constraint quarantined_events_decision_id_fkey FOREIGN KEY (decision_id) REFERENCES operator_decisions(id),
   constraint quarantined_events_content_hash_check CHECK ((octet_length(content_hash) = 32)),
   constraint quarantined_events_reason_check CHECK ((reason = ANY (ARRAY['malformed'::text, 'conflict'::text, 'wrong_order'::text]))),
   constraint quarantined_events_times_seen_check CHECK ((times_seen > 0))
 );
 CREATE UNIQUE INDEX quarantined_events_once ON public.quarantined_events USING btree (reason, COALESCE(source, ''::text), COALESCE(event_type, ''::text), COALESCE(execution_id, ''::text), content_hash);
+CREATE INDEX quarantined_events_open ON public.quarantined_events USING btree (quarantined_at DESC, id DESC) WHERE (decision_id IS NULL);
+CREATE INDEX quarantined_events_order ON public.quarantined_events USING btree (account_id, client_order_id, id) WHERE (decision_id IS NULL);
 comment on table quarantined_events is 'Events that must not be applied and must not be lost; a person decides';
 comment on column quarantined_events.reason is 'malformed: cannot be read; conflict: a known identity with other content; wrong_order: contradicts its order';
 comment on column quarantined_events.payload is 'The event as it came; bytes that are not UTF-8 are base64 with the prefix base64:';
 comment on column quarantined_events.other_payload is 'For a conflict, the content hash that was processed first';
+comment on column quarantined_events.decision_id is 'Null while nobody has decided. The row stays: a repeat of the event is known by it';

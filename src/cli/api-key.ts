@@ -1,16 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { createApiKey, listApiKeys, revokeApiKey, type ApiKeyRow } from '../db/api-keys';
-import { createPool, type Pool } from '../db/pool';
 import { ACCOUNT_ID } from '../domain/ids';
-import { createLogger } from '../observability/logger';
 import { databaseUrlOption } from './database-url';
-
-const CONNECT_TIMEOUT_MS = 5_000;
-const STATEMENT_TIMEOUT_MS = 10_000;
+import { withPool } from './with-pool';
 
 interface KeyOptions {
   readonly databaseUrl: string;
   readonly account?: string;
+  readonly operator?: boolean;
 }
 
 /** `tekil api-key create|list|revoke`: who may call the API. */
@@ -20,10 +17,11 @@ export function registerApiKey(program: Command): void {
     .command('create')
     .description('create a key for an account and print it; it cannot be shown again')
     .addOption(accountOption().makeOptionMandatory())
+    .option('--operator', 'the key also decides about executions that were set aside, of every account')
     .addOption(databaseUrlOption())
-    .action(({ databaseUrl, account = '' }: KeyOptions) =>
-      withPool(databaseUrl, async (pool) => {
-        const { key, keyId } = await createApiKey(pool, account);
+    .action(({ databaseUrl, account = '', operator = false }: KeyOptions) =>
+      withPool('api-key', databaseUrl, async (pool) => {
+        const { key, keyId } = await createApiKey(pool, account, operator ? 'operator' : 'account');
         // The key alone goes to standard output, so that a script can take it.
         console.error(`key ${keyId} of account ${account}; keep it, only its hash is stored:`);
         console.log(key);
@@ -35,7 +33,7 @@ export function registerApiKey(program: Command): void {
     .addOption(accountOption())
     .addOption(databaseUrlOption())
     .action(({ databaseUrl, account }: KeyOptions) =>
-      withPool(databaseUrl, async (pool) => {
+      withPool('api-key', databaseUrl, async (pool) => {
         for (const row of await listApiKeys(pool, account)) console.log(lineOf(row));
       }),
     );
@@ -45,7 +43,7 @@ export function registerApiKey(program: Command): void {
     .argument('<key-id>', 'the 16 digits between the underscores of the key')
     .addOption(databaseUrlOption())
     .action((keyId: string, { databaseUrl }: KeyOptions) =>
-      withPool(databaseUrl, async (pool) => {
+      withPool('api-key', databaseUrl, async (pool) => {
         if (!(await revokeApiKey(pool, keyId))) throw new Error(`there is no key ${keyId}`);
         console.log(`revoked ${keyId}`);
       }),
@@ -61,25 +59,8 @@ function accountOption(): Option {
   });
 }
 
-function lineOf({ keyId, accountId, createdAt, revokedAt }: ApiKeyRow): string {
+function lineOf({ keyId, accountId, scope, createdAt, revokedAt }: ApiKeyRow): string {
   const revoked = revokedAt === null ? '' : `  revoked ${revokedAt.toISOString()}`;
-  return `${keyId}  ${accountId}  created ${createdAt.toISOString()}${revoked}`;
-}
-
-async function withPool(databaseUrl: string, work: (pool: Pool) => Promise<void>): Promise<void> {
-  const pool = createPool(
-    {
-      connectionString: databaseUrl,
-      size: 1,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      applicationName: 'tekil api-key',
-    },
-    createLogger('api-key', 'warn'),
-  );
-  try {
-    await work(pool);
-  } finally {
-    await pool.end();
-  }
+  const operator = scope === 'operator' ? '  operator' : '';
+  return `${keyId}  ${accountId}${operator}  created ${createdAt.toISOString()}${revoked}`;
 }

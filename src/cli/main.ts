@@ -2,8 +2,10 @@
 import { Command } from 'commander';
 import { registerApiKey } from './api-key';
 import { registerBootstrap } from './bootstrap';
+import { registerExecutions } from './executions';
 import { registerMigrate } from './migrate';
 import { registerOpenapi } from './openapi';
+import { registerPositions } from './positions';
 import { registerSchemas } from './schemas';
 
 /** Each command is a file of its own; this is only their list. */
@@ -11,6 +13,8 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerMigrate,
   registerBootstrap,
   registerApiKey,
+  registerExecutions,
+  registerPositions,
   registerOpenapi,
   registerSchemas,
 ];

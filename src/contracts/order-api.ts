@@ -12,11 +12,11 @@ const decimalText = z.string().meta({
   description: 'An exact decimal as text, never a JSON number.',
   examples: ['1.5'],
 });
-const time = z
+export const time = z
   .string()
   .refine((text) => text.endsWith('Z') && canonicalTimestamp(text) !== undefined)
   .meta({ format: 'date-time', description: 'RFC 3339, UTC.', examples: ['2026-03-14T09:26:53.589793Z'] });
-const nextCursor = z
+export const nextCursor = z
   .string()
   .nullable()
   .meta({ description: 'Send it as `cursor` for the next page; null on the last one.' });
@@ -92,6 +92,27 @@ export const positionPageBody = z
   .strictObject({ positions: z.array(positionBody), nextCursor })
   .meta({ id: 'PositionPage', description: 'Positions, by symbol.' });
 
+const positionChangeBody = z
+  .strictObject({
+    sequence: z
+      .int()
+      .positive()
+      .meta({ description: 'Counts the changes of this position from 1, without a gap.' }),
+    type: z.enum(['FILL', 'BUST', 'CORRECT']),
+    source: z.string().meta({ description: 'Where the execution came from.', examples: ['SIM'] }),
+    executionId: z.string(),
+    clientOrderId: clientOrderIdField,
+    quantity: decimalText.meta({ description: 'Of the position after it; signed.' }),
+    averagePrice: decimalText.nullable().meta({ description: 'After it; null exactly when flat.' }),
+    realisedProfit: decimalText.meta({ description: 'After it, since the first fill.' }),
+    recordedAt: time,
+  })
+  .meta({ id: 'PositionChange', description: 'An execution and what it made of the position.' });
+
+export const positionHistoryPageBody = z
+  .strictObject({ changes: z.array(positionChangeBody), nextCursor })
+  .meta({ id: 'PositionHistoryPage', description: 'What changed a position, newest first.' });
+
 /** The answer while the outcome is not known yet. */
 export const pendingOrderBody = z
   .strictObject({ clientOrderId: clientOrderIdField, outcome: z.literal('pending'), detail: z.string() })
@@ -130,7 +151,7 @@ export const problemBody = z
 export const MAX_PAGE = 200;
 const DEFAULT_PAGE = 50;
 
-const limit = z
+export const limit = z
   .string({ error: `must be a whole number from 1 to ${MAX_PAGE}` })
   .regex(/^[1-9]\d{0,2}$/, `must be a whole number from 1 to ${MAX_PAGE}`)
   .transform(Number)
@@ -138,7 +159,7 @@ const limit = z
   .default(DEFAULT_PAGE)
   .meta({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE });
 
-const cursor = z
+export const cursor = z
   .string({ error: 'must be the nextCursor of a page' })
   .regex(/^[A-Za-z0-9_-]{1,200}$/, 'must be the nextCursor of a page')
   .optional()

@@ -14,38 +14,50 @@ export interface NewApiKey {
   readonly keyId: string;
 }
 
-export interface ApiKeyRow {
+/** `account`: its account's orders and positions. `operator`: also what was set aside, of every account. */
+export type ApiKeyScope = 'account' | 'operator';
+
+/** Whose a key is and what it may do. */
+export interface KeyHolder {
   readonly keyId: string;
   readonly accountId: string;
+  readonly scope: ApiKeyScope;
+}
+
+export interface ApiKeyRow extends KeyHolder {
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
 }
 
 /** Creates a key for an account. The returned text cannot be had again. */
-export async function createApiKey(queryable: Queryable, accountId: string): Promise<NewApiKey> {
+export async function createApiKey(
+  queryable: Queryable,
+  accountId: string,
+  scope: ApiKeyScope = 'account',
+): Promise<NewApiKey> {
   assert(ACCOUNT_ID.test(accountId), `bad account id ${JSON.stringify(accountId)}`);
   const keyId = randomBytes(KEY_ID_BYTES).toString('hex');
   const key = `tk_${keyId}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
   await queryable.query({
-    text: 'insert into api_keys (key_id, account_id, key_hash) values ($1::text, $2::text, $3::bytea)',
-    values: [keyId, accountId, hashOf(key)],
+    text: 'insert into api_keys (key_id, account_id, key_hash, scope) values ($1::text, $2::text, $3::bytea, $4::text)',
+    values: [keyId, accountId, hashOf(key), scope],
   });
   return { key, keyId };
 }
 
-/** The account of a key that is known and not revoked; undefined for any other text. */
-export async function findAccountOfKey(queryable: Queryable, key: string): Promise<string | undefined> {
+/** Whose a key is that is known and not revoked; undefined for any other text. */
+export async function findKeyHolder(queryable: Queryable, key: string): Promise<KeyHolder | undefined> {
   const keyId = KEY_TEXT.exec(key)?.[1];
   if (keyId === undefined) return undefined;
-  const row = await firstRow<{ accountId: string; keyHash: Buffer }>(queryable, {
+  const row = await firstRow<Omit<KeyHolder, 'keyId'> & { keyHash: Buffer }>(queryable, {
     name: 'find-api-key',
     text: `
-      select account_id as "accountId", key_hash as "keyHash"
+      select account_id as "accountId", scope as "scope", key_hash as "keyHash"
       from api_keys where key_id = $1::text and revoked_at is null`,
     values: [keyId],
   });
   if (row === undefined || !timingSafeEqual(row.keyHash, hashOf(key))) return undefined;
-  return row.accountId;
+  return { keyId, accountId: row.accountId, scope: row.scope };
 }
 
 /** False when there is no such key; revoking again changes nothing. */
@@ -61,7 +73,8 @@ export async function revokeApiKey(queryable: Queryable, keyId: string): Promise
 export async function listApiKeys(queryable: Queryable, accountId?: string): Promise<ApiKeyRow[]> {
   return allRows<ApiKeyRow>(queryable, {
     text: `
-      select key_id as "keyId", account_id as "accountId", created_at as "createdAt", revoked_at as "revokedAt"
+      select key_id as "keyId", account_id as "accountId", scope as "scope", created_at as "createdAt",
+             revoked_at as "revokedAt"
       from api_keys where $1::text is null or account_id = $1::text order by created_at, key_id`,
     values: [accountId ?? null],
   });

@@ -36,22 +36,24 @@ export async function applyExecutions(
   command: ApplyExecutionsCommand,
   hooks: TransactionHooks = {},
 ): Promise<ApplyExecutionsOutcome> {
+  return inTransaction(pool, (connection) => applyExecutionsWithin(connection, command), hooks);
+}
+
+/** The same as a part of a larger transaction, whose first lock it takes. */
+export async function applyExecutionsWithin(
+  connection: PoolClient,
+  command: ApplyExecutionsCommand,
+): Promise<ApplyExecutionsOutcome> {
   for (const execution of command.executions) {
     assert(
       execution.accountId === command.accountId && execution.clientOrderId === command.clientOrderId,
       'a batch holds executions of one order',
     );
   }
-  return inTransaction(
-    pool,
-    async (connection) => {
-      const order = (await lockOrder(connection, command)) ?? (await lockOrderUnderKey(connection, command));
-      if (order === undefined) return park(connection, command.executions);
-      const parked = command.includeParked === true ? await takeParked(connection, command) : [];
-      return applyToOrder(connection, order, [...parked, ...command.executions]);
-    },
-    hooks,
-  );
+  const order = (await lockOrder(connection, command)) ?? (await lockOrderUnderKey(connection, command));
+  if (order === undefined) return park(connection, command.executions);
+  const parked = command.includeParked === true ? await takeParked(connection, command) : [];
+  return applyToOrder(connection, order, [...parked, ...command.executions]);
 }
 
 /** Looks again under the lock that opening an order takes: from here on the order cannot appear unseen. */

@@ -7,7 +7,7 @@ import { findProcessed } from './processed-events';
 export interface ClaimedEvents {
   /** First of their identity: their effect belongs to this transaction. */
   readonly claimed: readonly Execution[];
-  /** Came again with the same content. */
+  /** Came again with the same content, or an operator has decided about this very content. */
   readonly duplicates: readonly Execution[];
   /** Came again with other content; the hash (hexadecimal) is that of the first. */
   readonly conflicts: readonly { readonly execution: Execution; readonly firstHash: string }[];
@@ -34,7 +34,7 @@ export async function claimEvents(
     connection,
     missing.map(([, { execution }]) => execution),
   );
-  return verdicts(hashed, candidates, known);
+  return verdicts(hashed, { candidates, inserted, known });
 }
 
 interface Hashed {
@@ -47,25 +47,34 @@ function inLockOrder(candidates: ReadonlyMap<string, Hashed>): Hashed[] {
   return [...candidates].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);
 }
 
-function verdicts(
-  hashed: readonly Hashed[],
-  candidates: ReadonlyMap<string, Hashed>,
-  known: ReadonlyMap<string, string>,
-): ClaimedEvents {
+interface Claims {
+  /** The first of each identity. */
+  readonly candidates: ReadonlyMap<string, Hashed>;
+  /** The identities that are ours now. */
+  readonly inserted: ReadonlySet<string>;
+  /** The content hashes of those that had been processed. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+function verdicts(hashed: readonly Hashed[], { candidates, inserted, known }: Claims): ClaimedEvents {
   const claimed: Execution[] = [];
   const duplicates: Execution[] = [];
   const conflicts: { execution: Execution; firstHash: string }[] = [];
   for (const event of hashed) {
     const identity = executionIdentityText(event.execution);
-    const knownHash = known.get(identity);
-    const firstHash = knownHash ?? candidates.get(identity)?.hash ?? event.hash;
-    if (knownHash === undefined && candidates.get(identity) === event) claimed.push(event.execution);
+    const candidate = candidates.get(identity);
+    const firstHash = known.get(identity) ?? candidate?.hash ?? event.hash;
+    if (inserted.has(identity) && candidate === event) claimed.push(event.execution);
     else if (firstHash === event.hash) duplicates.push(event.execution);
     else conflicts.push({ execution: event.execution, firstHash });
   }
   return { claimed, duplicates, conflicts };
 }
 
+/**
+ * Leaves out what an operator has decided about while it was parked: a copy of it may still be on its way here when
+ * the order appears, and it must not be applied behind the operator's back.
+ */
 async function insertProcessed(connection: PoolClient, candidates: readonly Hashed[]): Promise<Set<string>> {
   const rows = await allRows<ExecutionIdentity>(connection, {
     name: 'claim-events',
@@ -74,6 +83,10 @@ async function insertProcessed(connection: PoolClient, candidates: readonly Hash
       select e.source, e.event_type, e.event_id, decode(e.hash, 'hex'), e.event_time
       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
         as e (source, event_type, event_id, hash, event_time)
+      where not exists (
+        select from parked_executions k
+        where k.source = e.source and k.event_type = e.event_type and k.execution_id = e.event_id
+          and k.content_hash = decode(e.hash, 'hex') and k.decision_id is not null)
       on conflict on constraint processed_events_pkey do nothing
       returning source as "source", event_type as "type", event_id as "executionId"`,
     values: [

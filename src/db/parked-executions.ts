@@ -25,12 +25,13 @@ export async function parkExecutions(
   return rows.map((row) => row.execution);
 }
 
-/** Takes out everything that is parked for an order, in the order in which it came. */
+/** Takes out everything that waits for an order, in the order in which it came. What was decided about stays. */
 export async function takeParked(connection: PoolClient, key: OrderKey): Promise<Execution[]> {
   const rows = await allRows<{ execution: Execution }>(connection, {
     text: `
       with taken as (
-        delete from parked_executions where account_id = $1::text and client_order_id = $2::text
+        delete from parked_executions
+        where account_id = $1::text and client_order_id = $2::text and decision_id is null
         returning sequence, execution
       )
       select execution as "execution" from taken order by sequence`,

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createApiKey, findAccountOfKey } from '../db/api-keys';
+import { createApiKey, findKeyHolder } from '../db/api-keys';
 import type { Pool } from '../db/pool';
 
 export const DEMO_ACCOUNT = 'demo';
@@ -8,7 +8,7 @@ export const DEMO_ACCOUNT = 'demo';
 export async function ensureDemoKey(pool: Pool, file: string): Promise<string> {
   if (existsSync(file)) {
     const key = readFileSync(file, 'utf8').trim();
-    if ((await findAccountOfKey(pool, key)) === DEMO_ACCOUNT) return key;
+    if ((await findKeyHolder(pool, key))?.accountId === DEMO_ACCOUNT) return key;
   }
   const { key } = await createApiKey(pool, DEMO_ACCOUNT);
   writeFileSync(file, `${key}\n`, { mode: 0o600 });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RequestHandler } from 'express';
-import { findAccountOfKey } from '../db/api-keys';
+import { findKeyHolder, type KeyHolder } from '../db/api-keys';
 import type { Queryable } from '../db/pool';
 import { ProblemError } from './problem';
 import { contextOf } from './request-context';
@@ -13,44 +13,47 @@ const KEY_CACHE_ENTRIES = 1_000;
 /** The scheme's name is not case-sensitive (RFC 9110). */
 const BEARER = /^bearer +(\S+)$/i;
 
-/** Finds the account of `Authorization: Bearer tk_…`; everything behind it is scoped to that account. */
+/**
+ * Finds whose key `Authorization: Bearer tk_…` carries; everything behind it is scoped to the account of the key, and
+ * what is for operators to the keys that have that scope.
+ */
 export function authenticate(queryable: Queryable): RequestHandler {
-  const accounts = new KeyCache();
+  const holders = new KeyCache();
   return async (request, response, next) => {
     const key = BEARER.exec(request.headers.authorization ?? '')?.[1];
-    const accountId = key === undefined ? undefined : (accounts.get(key) ?? (await look(key)));
-    if (accountId === undefined) {
+    const holder = key === undefined ? undefined : (holders.get(key) ?? (await look(key)));
+    if (holder === undefined) {
       const detail = 'send "Authorization: Bearer" with an API key that is not revoked';
       throw new ProblemError('UNAUTHENTICATED', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
     }
-    contextOf(response).accountId = accountId;
+    contextOf(response).holder = holder;
     next();
   };
 
-  async function look(key: string): Promise<string | undefined> {
+  async function look(key: string): Promise<KeyHolder | undefined> {
     // From before the look: a key that is revoked during it is not valid any longer for that.
     const validUntilMs = performance.now() + KEY_CACHE_TTL_MS;
-    const accountId = await findAccountOfKey(queryable, key);
-    if (accountId !== undefined) accounts.set(key, { accountId, validUntilMs });
-    return accountId;
+    const holder = await findKeyHolder(queryable, key);
+    if (holder !== undefined) holders.set(key, { holder, validUntilMs });
+    return holder;
   }
 }
 
 interface CachedKey {
-  readonly accountId: string;
+  readonly holder: KeyHolder;
   /** The monotonic clock. */
   readonly validUntilMs: number;
 }
 
-/** The accounts of keys seen a moment ago, by the keys' digests: the keys themselves are not kept. */
+/** The holders of keys seen a moment ago, by the keys' digests: the keys themselves are not kept. */
 class KeyCache {
   readonly #entries = new Map<string, CachedKey>();
 
-  get(key: string): string | undefined {
+  get(key: string): KeyHolder | undefined {
     const digest = digestOf(key);
     const entry = this.#entries.get(digest);
     if (entry === undefined) return undefined;
-    if (entry.validUntilMs > performance.now()) return entry.accountId;
+    if (entry.validUntilMs > performance.now()) return entry.holder;
     this.#entries.delete(digest);
     return undefined;
   }

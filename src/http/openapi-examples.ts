@@ -43,3 +43,15 @@ export const EXAMPLE_POSITION = {
   realisedProfit: '12.75',
   updatedAt: '2026-03-14T09:31:17.020611Z',
 };
+
+export const EXAMPLE_POSITION_CHANGE = {
+  sequence: 3,
+  type: 'BUST',
+  source: 'SIM',
+  executionId: 'B-20260314-17',
+  clientOrderId: EXAMPLE_REQUEST.clientOrderId,
+  quantity: EXAMPLE_POSITION.quantity,
+  averagePrice: EXAMPLE_POSITION.averagePrice,
+  realisedProfit: EXAMPLE_POSITION.realisedProfit,
+  recordedAt: EXAMPLE_POSITION.updatedAt,
+};

@@ -10,6 +10,7 @@ import {
   pageQuery,
   pendingOrderBody,
   positionBody,
+  positionHistoryPageBody,
   positionPageBody,
   problemBody,
 } from '../contracts/order-api';
@@ -19,8 +20,10 @@ import {
   EXAMPLE_ORDER_EVENT,
   EXAMPLE_PENDING,
   EXAMPLE_POSITION,
+  EXAMPLE_POSITION_CHANGE,
   EXAMPLE_REQUEST,
 } from './openapi-examples';
+import { OPERATOR_PATHS } from './openapi-operator';
 import { ANSWER_HEADERS, json, PENDING_HEADERS, problems } from './openapi-responses';
 
 type OpenApiDocument = ReturnType<typeof createDocument>;
@@ -50,6 +53,10 @@ export function openApiDocument(): OpenApiDocument {
     tags: [
       { name: 'Orders', description: 'Submitting, reading and cancelling orders' },
       { name: 'Positions', description: 'What the fills of an account sum up to' },
+      {
+        name: 'Operator',
+        description: 'Deciding about executions that were set aside; needs the operator scope',
+      },
     ],
     paths: {
       '/v1/orders': { post: submitOrder, get: listOrders },
@@ -58,6 +65,8 @@ export function openApiDocument(): OpenApiDocument {
       '/v1/orders/{clientOrderId}/events': { get: listOrderEvents },
       '/v1/positions': { get: listPositions },
       '/v1/positions/{symbol}': { get: getPosition },
+      '/v1/positions/{symbol}/history': { get: listPositionChanges },
+      ...OPERATOR_PATHS,
     },
     components: {
       schemas: { Problem: problemBody },
@@ -75,6 +84,8 @@ export function openApiDocument(): OpenApiDocument {
 const orderPath = z.object({
   clientOrderId: clientOrderIdField.meta({ description: 'Percent-encoded, as any path segment' }),
 });
+
+const symbolPath = z.object({ symbol: symbolField });
 
 const submitOrder: ZodOpenApiOperationObject = {
   operationId: 'submitOrder',
@@ -200,9 +211,26 @@ const getPosition: ZodOpenApiOperationObject = {
   operationId: 'getPosition',
   tags: ['Positions'],
   summary: 'Read the position in a symbol',
-  requestParams: { path: z.object({ symbol: symbolField }) },
+  requestParams: { path: symbolPath },
   responses: {
     '200': json({ description: 'The position', schema: positionBody, example: EXAMPLE_POSITION }),
+    ...problems('INVALID_PATH', 'POSITION_NOT_FOUND'),
+  },
+};
+
+const listPositionChanges: ZodOpenApiOperationObject = {
+  operationId: 'listPositionChanges',
+  tags: ['Positions'],
+  summary: 'Read what changed a position, newest first',
+  description:
+    'Each fill, bust and correction with the position after it, as it was known then. Nothing is taken back: a bust is a change of its own, behind the fill that it voids.',
+  requestParams: { path: symbolPath, query: pageQuery },
+  responses: {
+    '200': json({
+      description: 'A page of changes',
+      schema: positionHistoryPageBody,
+      example: { changes: [EXAMPLE_POSITION_CHANGE], nextCursor: null },
+    }),
     ...problems('INVALID_PATH', 'POSITION_NOT_FOUND'),
   },
 };

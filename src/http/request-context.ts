@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import type { KeyHolder } from '../db/api-keys';
 
 /** What is known of a request besides the request itself. */
 export interface RequestContext {
@@ -7,7 +8,7 @@ export interface RequestContext {
   /** The monotonic clock. */
   readonly receivedAtMs: number;
   /** Whose API key was sent; undefined before authentication. */
-  accountId?: string;
+  holder?: KeyHolder;
 }
 
 const CONTEXT = 'context';
@@ -22,7 +23,17 @@ export function contextOf(response: Response): RequestContext {
 
 /** The account that this request may read and write. */
 export function accountOf(response: Response): string {
-  const { accountId } = contextOf(response);
-  if (accountId === undefined) throw new Error('a route that needs an account stands before authentication');
-  return accountId;
+  return holderOf(response).accountId;
+}
+
+/** The name under which a decision of this request is recorded. */
+export function operatorOf(response: Response): string {
+  return `api-key:${holderOf(response).keyId}`;
+}
+
+/** Whose key the request carries. */
+export function holderOf(response: Response): KeyHolder {
+  const { holder } = contextOf(response);
+  if (holder === undefined) throw new Error('a route that needs an account stands before authentication');
+  return holder;
 }

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
 import type { Config } from '../config';
+import type { ReadPayload } from '../db/operator-decisions';
 import type { Pool } from '../db/pool';
 import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
-import type { OrderGateway } from '../temporal/order-gateway';
+import type { ExecutionGateway, OrderGateway } from '../temporal/order-gateway';
 import { createApp } from './app';
 import { serve, type Listening } from './serve';
 
@@ -24,6 +25,8 @@ export interface ApiServerParts {
   >;
   readonly pool: Pool;
   readonly gateway: OrderGateway;
+  readonly executions: ExecutionGateway;
+  readonly readPayload: ReadPayload;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }

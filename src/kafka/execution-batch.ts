@@ -23,26 +23,28 @@ export const MAX_EXECUTIONS_PER_SIGNAL = 100;
 export const MAX_SIGNAL_BYTES = 262_144;
 
 /**
- * Tells repeats (same identity, same content) from the rest. A known identity with other content is not a repeat:
- * it goes on, and the transaction that meets it puts it aside.
+ * Tells repeats (same identity, same content) from the rest. A known identity with other content is not a repeat the
+ * first time: it goes on, and the transaction that meets it puts it aside.
  *
- * @param processed content hashes by identity text, as PostgreSQL has them
+ * @param settled those that were processed or set aside before, as PostgreSQL has them
  */
 export function sortOutRepeats(
   executions: readonly PlacedExecution[],
-  processed: ReadonlyMap<string, string>,
+  settled: ReadonlySet<PlacedExecution>,
 ): { readonly repeats: PlacedExecution[]; readonly fresh: PlacedExecution[] } {
-  const known = new Map(processed);
+  const seen = new Set<string>();
   const repeats: PlacedExecution[] = [];
   const fresh: PlacedExecution[] = [];
   for (const placed of executions) {
-    const identity = executionIdentityText(placed.execution);
-    const knownHash = known.get(identity);
-    if (knownHash === placed.contentHash) repeats.push(placed);
-    else fresh.push(placed);
-    if (knownHash === undefined) known.set(identity, placed.contentHash);
+    const isRepeat = settled.has(placed) || seen.has(contentText(placed));
+    (isRepeat ? repeats : fresh).push(placed);
+    if (!isRepeat) seen.add(contentText(placed));
   }
   return { repeats, fresh };
+}
+
+function contentText({ execution, contentHash }: PlacedExecution): string {
+  return contentHash + executionIdentityText(execution);
 }
 
 /** One delivery per order, in the order of their first executions; within an order nothing changes places. */

@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer';
 import type { KafkaMessage } from 'kafkajs';
 import type { ExecutionBatch } from '../contracts/execution-batch';
 import type { MalformedMessage } from '../db/quarantine';
-import type { ExecutionIdentity } from '../domain/execution';
 import { parseOrderWorkflowId } from '../domain/ids';
 import type { Metrics } from '../observability/metrics';
 import type { DeadLetter } from './dead-letter';
@@ -19,8 +18,8 @@ import { MAX_EVENT_BYTES, parseExecution, type MalformedExecution } from './pars
 
 /** What the consumer asks of the other rooms; the composition root connects them. */
 export interface ExecutionPorts {
-  /** Content hashes, by identity text, of those that were processed before. */
-  readonly findProcessed: (identities: readonly ExecutionIdentity[]) => Promise<ReadonlyMap<string, string>>;
+  /** Those that were processed or set aside before, with this very content. */
+  readonly findSettled: (executions: readonly PlacedExecution[]) => Promise<ReadonlySet<PlacedExecution>>;
   /** Resolves only when Temporal has accepted. */
   readonly deliver: (batch: ExecutionBatch) => Promise<'order' | 'late'>;
   readonly quarantine: (messages: readonly MalformedMessage[]) => Promise<void>;
@@ -66,9 +65,9 @@ export async function processSlice(
   await putAside(slice, malformed, ports, control.metrics);
   await control.heartbeat();
   if (executions.length === 0 || !control.mayContinue()) return;
-  const processed = await ports.findProcessed(executions.map(({ execution }) => execution));
+  const settled = await ports.findSettled(executions);
   await control.heartbeat();
-  const { repeats, fresh } = sortOutRepeats(executions, processed);
+  const { repeats, fresh } = sortOutRepeats(executions, settled);
   for (const { offset, execution } of repeats) {
     settle(slice, offset, 'duplicate', control.metrics);
     control.metrics.duplicateExecutions.inc({ source: execution.source, type: execution.type });

@@ -37,7 +37,24 @@ export function parseExecution(message: {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
 }): ParsedExecution {
-  const text = valueText(message.value);
+  const parsed = parseValue(message.value);
+  if (parsed.kind === 'malformed') return parsed;
+  const { execution } = parsed;
+  const fault = keyFault(message.key, execution);
+  return fault === undefined ? parsed : malformed(fault, execution);
+}
+
+/**
+ * Reads an execution that was set aside, from its text alone: when its message's key was at fault, the operator who
+ * decides about it answers for its value.
+ */
+export function readPayload(payload: string): Execution | { readonly fault: string } {
+  const parsed = parseValue(Buffer.from(payload, 'utf8'));
+  return parsed.kind === 'malformed' ? parsed : parsed.execution;
+}
+
+function parseValue(value: Buffer | null): ParsedExecution {
+  const text = valueText(value);
   if ('fault' in text) return malformed(text.fault);
   const json = parseJson(text.text);
   if ('fault' in json) return malformed(json.fault);
@@ -46,9 +63,9 @@ export function parseExecution(message: {
     const faults = fieldFaults(event.error).map(({ field, message }) => `${field} ${message}`);
     return malformed(faults.join('; '), json.value);
   }
-  const execution = executionOf(event.data);
-  const fault = memberFault(text.text, json.value) ?? keyFault(message.key, execution);
+  const fault = memberFault(text.text, json.value);
   if (fault !== undefined) return malformed(fault, json.value);
+  const execution = executionOf(event.data);
   return { kind: 'execution', execution, contentHash: executionContentHash(execution) };
 }
 

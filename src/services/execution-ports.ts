@@ -1,7 +1,7 @@
 import { databaseFault } from '../db/pg-errors';
 import type { Pool } from '../db/pool';
-import { findProcessed } from '../db/processed-events';
 import { insertQuarantined } from '../db/quarantine';
+import { findSettled } from '../db/settled-events';
 import { KafkaUnavailableError } from '../kafka/acknowledged-producer';
 import type { DeadLetterProducer } from '../kafka/dead-letter';
 import type { ExecutionPorts, Server } from '../kafka/execution-slice';
@@ -14,7 +14,7 @@ export function connectExecutionPorts(
   deadLetters: DeadLetterProducer,
 ): ExecutionPorts {
   return {
-    findProcessed: (identities) => findProcessed(pool, identities),
+    findSettled: (executions) => findSettled(pool, executions),
     deliver: (batch) => gateway.deliver(batch),
     quarantine: async (messages) => {
       await insertQuarantined(pool, messages);

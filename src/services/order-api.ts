@@ -1,11 +1,13 @@
 import type { ActivityDependencies } from '../../activities';
 import { loadConfig } from '../config';
 import { startApiServer } from '../http/server';
+import { readPayload } from '../kafka/parse-execution';
 import { runProcess } from '../lifecycle';
 import { createLogger } from '../observability/logger';
 import { createMetrics } from '../observability/metrics';
 import { AnswerBoard } from '../temporal/answer-board';
 import { connectWorker } from '../temporal/connection';
+import { createExecutionGateway } from '../temporal/execution-gateway';
 import { installRuntime } from '../temporal/runtime';
 import { createOrderGateway } from '../temporal/temporal-order-gateway';
 import { startOrderProcessing } from './order-processing';
@@ -47,7 +49,12 @@ export async function runOrderApi(
       maxSignalsPerRun: config.ORDER_MAX_SIGNALS_PER_RUN,
       eagerStart: config.ORDER_API_WORKER,
     });
-    const server = await startApiServer({ config, pool, gateway, metrics, logger });
+    const executions = createExecutionGateway(temporal.client, {
+      taskQueue: config.TEMPORAL_TASK_QUEUE,
+      rpcTimeoutMs: config.TEMPORAL_RPC_TIMEOUT_MS,
+    });
+    const parts = { config, pool, gateway, executions, readPayload, metrics, logger };
+    const server = await startApiServer(parts);
     lifecycle.started('api server', () => server.close());
     logger.info({ host: config.API_HOST, port: server.port }, 'the API is served');
     await openAdminServer(lifecycle, config, { logger, metrics }, { database: databaseCheck(pool) });

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { createPool } from '../../src/db/pool';
-import { findProcessed } from '../../src/db/processed-events';
+import { findSettled } from '../../src/db/settled-events';
 import { silentLogger } from '../../src/observability/logger';
 import {
   countOf,
@@ -78,8 +78,8 @@ describe('when a server does not answer', () => {
     const bridge = await bench.start({
       wrap: (ports) => ({
         ...ports,
-        findProcessed: (identities) =>
-          away ? findProcessed(nowhere, identities) : ports.findProcessed(identities),
+        findSettled: (executions) =>
+          away ? findSettled(nowhere, executions) : ports.findSettled(executions),
       }),
     });
     await waitFor(

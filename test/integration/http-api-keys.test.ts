@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { registerApiKey } from '../../src/cli/api-key';
-import { createApiKey, findAccountOfKey, listApiKeys, revokeApiKey } from '../../src/db/api-keys';
+import { createApiKey, findKeyHolder, listApiKeys, revokeApiKey } from '../../src/db/api-keys';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 describe('API keys', () => {
@@ -13,7 +13,7 @@ describe('API keys', () => {
   test('a key opens its account, and nothing but its hash is stored', async () => {
     const { key, keyId } = await createApiKey(database.pool, 'acme');
     expect(key).toMatch(new RegExp(`^tk_${keyId}_[A-Za-z0-9_-]{43}$`));
-    expect(await findAccountOfKey(database.pool, key)).toBe('acme');
+    expect((await findKeyHolder(database.pool, key))?.accountId).toBe('acme');
     const { rows } = await database.pool.query<{ row: string }>('select k::text as row from api_keys k');
     expect(rows.some(({ row }) => row.includes(keyId))).toBe(true);
     expect(JSON.stringify(rows)).not.toContain(key.slice(20));
@@ -22,7 +22,7 @@ describe('API keys', () => {
   test('two keys of an account are different, and both open it', async () => {
     const keys = [await createApiKey(database.pool, 'twice'), await createApiKey(database.pool, 'twice')];
     expect(keys[0]!.key).not.toBe(keys[1]!.key);
-    for (const { key } of keys) expect(await findAccountOfKey(database.pool, key)).toBe('twice');
+    for (const { key } of keys) expect((await findKeyHolder(database.pool, key))?.accountId).toBe('twice');
   });
 
   test.each([
@@ -32,13 +32,13 @@ describe('API keys', () => {
     ['another case', (key: string) => key.toUpperCase()],
   ])('a key with %s opens nothing', async (_, change) => {
     const { key } = await createApiKey(database.pool, 'acme');
-    expect(await findAccountOfKey(database.pool, change(key))).toBeUndefined();
+    expect(await findKeyHolder(database.pool, change(key))).toBeUndefined();
   });
 
   test('a revoked key opens nothing; revoking it again changes nothing', async () => {
     const { key, keyId } = await createApiKey(database.pool, 'revoked');
     expect(await revokeApiKey(database.pool, keyId)).toBe(true);
-    expect(await findAccountOfKey(database.pool, key)).toBeUndefined();
+    expect(await findKeyHolder(database.pool, key)).toBeUndefined();
     const [before] = await listApiKeys(database.pool, 'revoked');
     expect(await revokeApiKey(database.pool, keyId)).toBe(true);
     expect(await listApiKeys(database.pool, 'revoked')).toEqual([before]);
@@ -75,15 +75,25 @@ describe('tekil api-key', () => {
   test('creates, lists and revokes', async () => {
     const [key = ''] = await tekil('create', '--account', 'acme');
     await tekil('create', '--account', 'other');
-    expect(await findAccountOfKey(database.pool, key)).toBe('acme');
+    expect((await findKeyHolder(database.pool, key))?.accountId).toBe('acme');
     const keyId = key.slice(3, 19);
     expect(await tekil('list', '--account', 'acme')).toEqual([
       expect.stringMatching(new RegExp(`^${keyId}  acme  created \\S+$`)),
     ]);
     expect(await tekil('list')).toHaveLength(2);
     expect(await tekil('revoke', keyId)).toEqual([`revoked ${keyId}`]);
-    expect(await findAccountOfKey(database.pool, key)).toBeUndefined();
+    expect(await findKeyHolder(database.pool, key)).toBeUndefined();
     expect((await tekil('list', '--account', 'acme'))[0]).toMatch(/ revoked \S+$/);
+  });
+
+  test('creates a key for operators, and marks it', async () => {
+    const [key = ''] = await tekil('create', '--account', 'ops', '--operator');
+    expect(await findKeyHolder(database.pool, key)).toEqual({
+      keyId: key.slice(3, 19),
+      accountId: 'ops',
+      scope: 'operator',
+    });
+    expect((await tekil('list', '--account', 'ops'))[0]).toContain('  ops  operator  created ');
   });
 
   test('says what is wrong with an account, and which key is not there', async () => {

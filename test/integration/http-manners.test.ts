@@ -313,7 +313,9 @@ describe('the manners of the API', () => {
       ORDER_ACCEPT_WINDOW_MS: 1_000,
     };
     const { pool, gateway, metrics, logger } = api.deps;
-    const listening = await startApiServer({ config, pool, gateway, metrics, logger });
+    const { executions, readPayload } = api.deps;
+    const parts = { config, pool, gateway, executions, readPayload, metrics, logger };
+    const listening = await startApiServer(parts);
     const socket = connect(listening.port, '127.0.0.1').setEncoding('utf8');
     socket.write('GET /v1/orders HTTP/1.1\r\nHost:');
     const [answer] = (await once(socket, 'data')) as [string];

@@ -1,10 +1,12 @@
 import type { z } from 'zod';
+import { decidedBody, setAsideContentBody, setAsidePageBody } from '../../src/contracts/operator-api';
 import {
   orderBody,
   orderEventPageBody,
   orderPageBody,
   pendingOrderBody,
   positionBody,
+  positionHistoryPageBody,
   positionPageBody,
   problemBody,
 } from '../../src/contracts/order-api';
@@ -22,8 +24,14 @@ const CONTRACTS: Readonly<Record<string, z.ZodType>> = {
   'POST /v1/orders/{clientOrderId}/cancel 200': orderBody,
   'POST /v1/orders/{clientOrderId}/cancel 202': orderBody,
   'GET /v1/orders/{clientOrderId}/events 200': orderEventPageBody,
+  'GET /v1/operator/executions 200': setAsidePageBody,
+  'GET /v1/operator/executions/{executionRef} 200': setAsideContentBody,
+  'POST /v1/operator/executions/{executionRef}/replay 200': decidedBody,
+  'POST /v1/operator/executions/{executionRef}/adopt 200': decidedBody,
+  'POST /v1/operator/executions/{executionRef}/discard 200': decidedBody,
   'GET /v1/positions 200': positionPageBody,
   'GET /v1/positions/{symbol} 200': positionBody,
+  'GET /v1/positions/{symbol}/history 200': positionHistoryPageBody,
 };
 
 /** Holds an answer to the OpenAPI document and to its contract: status, content type, code, members, headers. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import pino from 'pino';
-import { createApiKey } from '../../src/db/api-keys';
+import { createApiKey, type ApiKeyScope } from '../../src/db/api-keys';
 import type { Pool } from '../../src/db/pool';
 import { createApp } from '../../src/http/app';
 import type { AppDeps } from '../../src/http/app-deps';
 import { serve } from '../../src/http/serve';
+import { readPayload } from '../../src/kafka/parse-execution';
 import { createMetrics } from '../../src/observability/metrics';
 import { expectDocumented } from './documented-answer';
 import { FakeOrderGateway } from './fake-order-gateway';
@@ -43,7 +44,7 @@ export interface HttpApi {
   readonly port: number;
   /** What was logged, one object a line. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  client(accountId?: string): Promise<HttpClient>;
+  client(accountId?: string, scope?: ApiKeyScope): Promise<HttpClient>;
   stop(): Promise<void>;
 }
 
@@ -58,6 +59,8 @@ export async function startHttpApi(change: Partial<AppDeps> = {}): Promise<HttpA
   const deps: AppDeps = {
     pool: database.pool,
     gateway,
+    executions: { deliver: () => Promise.resolve('order') },
+    readPayload,
     metrics: createMetrics(),
     logger,
     acceptWindowMs: 10_000,
@@ -73,7 +76,7 @@ export async function startHttpApi(change: Partial<AppDeps> = {}): Promise<HttpA
     deps,
     port: listening.port,
     log,
-    client: (accountId) => createClient(database.pool, listening.port, accountId),
+    client: (accountId, scope) => createClient(database.pool, listening.port, accountId, scope),
     stop: async () => {
       await listening.close();
       await database.drop();
@@ -81,9 +84,14 @@ export async function startHttpApi(change: Partial<AppDeps> = {}): Promise<HttpA
   };
 }
 
-async function createClient(pool: Pool, port: number, given?: string): Promise<HttpClient> {
+async function createClient(
+  pool: Pool,
+  port: number,
+  given?: string,
+  scope?: ApiKeyScope,
+): Promise<HttpClient> {
   const accountId = given ?? `acc-${randomUUID().slice(0, 8)}`;
-  const { key } = await createApiKey(pool, accountId);
+  const { key } = await createApiKey(pool, accountId, scope);
   const call: HttpClient['call'] = async (method, path, options = {}) => {
     const headers = { authorization: `Bearer ${key}`, ...options.headers };
     const answer = await send(port, method, path, { ...options, headers });

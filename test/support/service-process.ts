@@ -6,6 +6,7 @@ import { packageRoot } from '../../src/package-root';
 import { waitFor } from './wait-for';
 
 const LOG_LINES = 40;
+const STOP_TIMEOUT_MS = 20_000;
 
 /** A service as a process of its own, as it runs in production: from the build, configured by its environment. */
 export interface ServiceProcess {
@@ -82,7 +83,10 @@ function handle(
   const { adminPort, exited, lines } = parts;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    // A frozen process hears nothing but this.
+    const atLast = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     await exited;
+    clearTimeout(atLast);
   };
   return {
     name,

@@ -1,5 +1,4 @@
 import { executionOf, executionEvent, type ExecutionEvent } from '../../src/contracts/execution-event';
-import { executionIdentityText } from '../../src/domain/execution';
 import { executionContentHash } from '../../src/domain/execution-hash';
 import {
   backoffMs,
@@ -20,20 +19,13 @@ function placed(offset: number, overrides: Partial<ExecutionEvent> = {}): Placed
 const offsets = (executions: readonly PlacedExecution[]) => executions.map(({ offset }) => offset);
 
 describe('sorting out repeats', () => {
-  test('what was processed with the same content is a repeat', () => {
+  test('what was settled before is a repeat, the rest goes on', () => {
     const [first, second] = [placed(1), placed(2)];
-    const processed = new Map([[executionIdentityText(first.execution), first.contentHash]]);
-    const { repeats, fresh } = sortOutRepeats([first, second], processed);
+    const { repeats, fresh } = sortOutRepeats([first, second], new Set([first]));
     expect([offsets(repeats), offsets(fresh)]).toEqual([['1'], ['2']]);
   });
 
-  test('what was processed with other content goes on, for the transaction to judge', () => {
-    const first = placed(1);
-    const processed = new Map([[executionIdentityText(first.execution), 'another hash']]);
-    expect(offsets(sortOutRepeats([first], processed).fresh)).toEqual(['1']);
-  });
-
-  test('a repeat within the batch is dropped, a conflict within it is not', () => {
+  test('a repeat within the batch is dropped, and each content of an identity goes on once', () => {
     const batch = [
       placed(1, { executionId: 'E' }),
       placed(2, { executionId: 'E' }),
@@ -41,10 +33,10 @@ describe('sorting out repeats', () => {
       placed(4, { executionId: 'E', price: '2' }),
       placed(5, { executionId: 'E' }),
     ];
-    const { repeats, fresh } = sortOutRepeats(batch, new Map());
+    const { repeats, fresh } = sortOutRepeats(batch, new Set());
     expect([offsets(repeats), offsets(fresh)]).toEqual([
-      ['2', '5'],
-      ['1', '3', '4'],
+      ['2', '4', '5'],
+      ['1', '3'],
     ]);
   });
 
@@ -55,7 +47,7 @@ describe('sorting out repeats', () => {
       placed(2, { executionId: 'E', source: 'OTHER' }),
       placed(3, { executionId: 'E', ...bust }),
     ];
-    expect(sortOutRepeats(batch, new Map()).repeats).toEqual([]);
+    expect(sortOutRepeats(batch, new Set()).repeats).toEqual([]);
   });
 });
 
