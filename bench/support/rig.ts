@@ -118,7 +118,7 @@ async function startService(
   }
 }
 
-/** Runs a helper program of a benchmark until `stop`; it says "ready" on its standard output. */
+/** Runs another program of a benchmark until `stop`; it says "ready" on its standard output. */
 export async function startHelper(
   file: string,
   args: readonly string[],
