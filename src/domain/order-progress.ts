@@ -1,6 +1,6 @@
 import type { Decimal } from './decimal';
 import type { Execution } from './execution';
-import { isSurprising, isTerminal, nextOrderStatus, type OrderStatus } from './order-status';
+import { isSurprising, nextOrderStatus, type OrderStatus } from './order-status';
 
 /** The part of an order that executions change. */
 export interface OrderProgress {
@@ -65,9 +65,8 @@ export function recountOrder(
   totals: { readonly quantity: Decimal; readonly cost: Decimal },
 ): OrderProgress {
   const recounted = withTotals(order, totals);
-  const reopened =
-    isTerminal(order.status) && totals.quantity.lt(order.quantity) && order.status === 'FILLED';
-  return reopened
+  const amendedAfterwards = order.status === 'FILLED' && totals.quantity.lt(order.quantity);
+  return amendedAfterwards
     ? { ...recounted, attention: order.attention ?? 'a fill was amended after the order was filled' }
     : recounted;
 }

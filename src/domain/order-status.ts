@@ -97,7 +97,6 @@ export function nextOrderStatus(status: OrderStatus, event: OrderStatusEvent): O
 /** True when the execution says something that a closed order should not be hearing: worth an operator's look. */
 export function isSurprising(status: OrderStatus, type: ExecutionType): boolean {
   if (!isTerminal(status)) return false;
-  if (type === 'FILL') return true;
-  if (type === 'BUST' || type === 'CORRECT') return true;
+  if (type === 'FILL' || type === 'BUST' || type === 'CORRECT') return true;
   return status === 'REFUSED' && type !== 'NEW';
 }

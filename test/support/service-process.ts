@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../src/dev/ports';
 import { packageRoot } from '../../src/package-root';
 import { waitFor } from './wait-for';
 
@@ -26,14 +25,6 @@ export interface ServiceProcess {
   thaw(): void;
   /** The sum of a counter over all its label sets that contain `labels`. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** `entry` is relative to the repository: a file of the build, or a TypeScript file of the tests. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/db/api-keys';
+import { freePort } from '../../src/dev/ports';
 import { SimulatedFeed } from '../../src/quotes/simulated-feed';
 import { serverAddress } from './environment';
 import { createTestTopics, type TestTopics } from './kafka-topics';
-import { freePort, startService, type ServiceProcess } from './service-process';
+import { startService, type ServiceProcess } from './service-process';
 import { createTestDatabase, type TestDatabase } from './test-database';
 import { createTestVenue, type TestVenue } from './test-venue';
 import { waitFor } from './wait-for';
@@ -51,7 +52,7 @@ export interface SystemOptions {
 
 export async function startSystem(options: SystemOptions): Promise<TestSystem> {
   const [database, topics] = await Promise.all([createTestDatabase(), createTestTopics()]);
-  const [apiPort, gatePort, feedPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [apiPort, gatePort, feedPort] = await Promise.all([freePort(), freePort(), freePort('udp')]);
   const taskQueue = `e2e-${randomUUID()}`;
   const env = {
     DATABASE_URL: database.url,
