@@ -85,6 +85,7 @@ create table idempotency_keys (
   constraint idempotency_keys_request_hash_check CHECK ((octet_length(request_hash) = 32)),
   constraint idempotency_keys_status_code_check CHECK ((status_code = ANY (ARRAY[201, 409])))
 );
+CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree (created_at);
 comment on table idempotency_keys is 'One row a logical order: the first answer, given again to every repeat';
 comment on column idempotency_keys.request_hash is 'SHA-256 of the normalised request; another hash under the same key is an error';
 comment on column idempotency_keys.request_id is 'The HTTP request that was first; every other one is a repeat';
@@ -149,9 +150,11 @@ create table orders (
   last_event_sequence integer not null default 0,
   accepted_at timestamp with time zone not null,
   updated_at timestamp with time zone not null default now(),
+  cancel_rejections integer not null default 0,
   constraint orders_pkey PRIMARY KEY (id),
   constraint orders_key_unique UNIQUE (account_id, client_order_id),
   constraint orders_account_id_check CHECK ((account_id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'::text)),
+  constraint orders_cancel_rejections_check CHECK ((cancel_rejections >= 0)),
   constraint orders_client_order_id_check CHECK (((length(client_order_id) >= 1) AND (length(client_order_id) <= 128))),
   constraint orders_cumulative_quantity_check CHECK ((cumulative_quantity >= (0)::numeric)),
   constraint orders_gtd_check CHECK (((time_in_force = 'gtd'::text) = (expire_at IS NOT NULL))),
@@ -177,6 +180,7 @@ comment on column orders.overfilled is 'More was filled than ordered; the trade 
 comment on column orders.attention is 'Why an operator should look at this order; null when there is nothing to see';
 comment on column orders.quote_evidence is 'The quote gate''s verdict and its facts at the moment of opening or refusing';
 comment on column orders.accepted_at is 'When the order was opened or refused; the database''s clock';
+comment on column orders.cancel_rejections is 'How often the venue has refused to cancel it; a cancel request after that is a new one';
 
 create table parked_executions (
   source text not null,
@@ -264,7 +268,7 @@ create table processed_events (
   constraint processed_events_pkey PRIMARY KEY (source, event_type, event_id),
   constraint processed_events_content_hash_check CHECK ((octet_length(content_hash) = 32)),
   constraint processed_events_event_id_check CHECK (((length(event_id) >= 1) AND (length(event_id) <= 256))),
-  constraint processed_events_event_type_check CHECK ((event_type = ANY (ARRAY['NEW'::text, 'FILL'::text, 'CANCELLED'::text, 'REJECTED'::text, 'EXPIRED'::text, 'BUST'::text, 'CORRECT'::text])))
+  constraint processed_events_event_type_check CHECK ((event_type = ANY (ARRAY['NEW'::text, 'FILL'::text, 'CANCELLED'::text, 'CANCEL_REJECTED'::text, 'REJECTED'::text, 'EXPIRED'::text, 'BUST'::text, 'CORRECT'::text])))
 );
 CREATE INDEX processed_events_processed_at ON public.processed_events USING btree (processed_at);
 comment on table processed_events is 'The dedup table: an event whose identity is here has had its effect. Rows end after the dedup window';

@@ -7,9 +7,13 @@ import type { OrderStatus } from '../src/domain/order-status';
 /** Executions of one order, in the order in which they were consumed; they may be repeats. */
 export const executionsSignal = defineSignal<[executions: readonly Execution[]]>('executions');
 
-/** Asks for a cancel at the venue. Sent with the fixed update id, so that asking again attaches to the first. */
+/** Asks for a cancel at the venue. */
 export const cancelUpdate = defineUpdate<OrderStatus>('cancel');
-export const CANCEL_UPDATE_ID = 'cancel';
+
+/** Fixed for each attempt, so that asking again attaches to the first; a refusal by the venue begins the next one. */
+export function cancelUpdateId(cancelRejections: number): string {
+  return cancelRejections === 0 ? 'cancel' : `cancel-${cancelRejections + 1}`;
+}
 
 /** Where the run stands; for people with the Temporal CLI. */
 export const orderRunQuery = defineQuery<OrderRunView>('order');
@@ -41,10 +45,12 @@ export interface CarriedOrder {
   readonly cumulativeQuantity: string;
   readonly acknowledged: boolean;
   readonly cancel: CancelState;
+  /** Absent when none. */
+  readonly cancelRejections?: number;
   readonly undrained: readonly Execution[];
 }
 
-/** `none` → `requested` (by the client or by the order's expiry) → `sent` to the venue. */
+/** `none` → `requested` (by the client or by the order's expiry) → `sent` to the venue; back to `none` when it refuses. */
 export type CancelState = 'none' | 'requested' | 'sent';
 
 /** How an order's run ended. */

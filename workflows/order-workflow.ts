@@ -37,6 +37,7 @@ interface OrderRun {
   acknowledged: boolean;
   acknowledgementOverdue: boolean;
   cancel: CancelState;
+  cancelRejections: number;
   queue: Execution[];
   signals: number;
 }
@@ -82,13 +83,16 @@ function setUp(input: OrderWorkflowInput): OrderRun {
 }
 
 function startingPoint(carried: CarriedOrder | undefined) {
-  if (carried !== undefined) return { ...carried, queue: [...carried.undrained] };
+  if (carried !== undefined) {
+    return { ...carried, cancelRejections: carried.cancelRejections ?? 0, queue: [...carried.undrained] };
+  }
   return {
     opened: undefined,
     status: 'PENDING_NEW',
     cumulativeQuantity: '0',
     acknowledged: false,
     cancel: 'none',
+    cancelRejections: 0,
     queue: [],
   } as const satisfies Partial<OrderRun>;
 }
@@ -133,8 +137,22 @@ async function book(run: OrderRun, executions: readonly Execution[], includePark
     `book ${executions.length} executions`,
   );
   run.cumulativeQuantity = result.cumulativeQuantity ?? run.cumulativeQuantity;
-  run.acknowledged = true;
   show(run, result.status ?? run.status);
+  // The refusal of a cancel says nothing about whether the venue has the order.
+  run.acknowledged ||= run.status !== 'PENDING_NEW' && run.status !== 'UNACKNOWLEDGED';
+  await noteRefusedCancel(run, result.cancelRejections ?? 0);
+}
+
+/**
+ * The venue would not cancel: usually because it has filled the order, and that may not have been heard here. It is
+ * asked for all that it knows, once for each cancel that was sent; the client may ask for another cancel.
+ */
+async function noteRefusedCancel(run: OrderRun, cancelRejections: number): Promise<void> {
+  if (cancelRejections <= run.cancelRejections) return;
+  run.cancelRejections = cancelRejections;
+  if (run.cancel !== 'sent') return;
+  run.cancel = 'none';
+  if (!isTerminal(run.status)) await send(run, 'STATUS_REQUEST');
 }
 
 async function cancel(run: OrderRun): Promise<void> {
@@ -165,7 +183,13 @@ async function askForStatus(run: OrderRun): Promise<void> {
 }
 
 async function send(run: OrderRun, command: 'NEW_ORDER' | 'CANCEL' | 'STATUS_REQUEST'): Promise<void> {
-  await localFirst('sendToVenue', { command, ...run.input.command.request }, `send ${command}`);
+  // The first attempt goes without a number, as every bridge knows it.
+  const attempt = command === 'CANCEL' && run.cancelRejections > 0 ? run.cancelRejections + 1 : undefined;
+  await localFirst(
+    'sendToVenue',
+    { command, ...run.input.command.request, ...(attempt === undefined ? {} : { attempt }) },
+    `send ${command}`,
+  );
 }
 
 /** The acknowledgement that may be overdue, and the end of a good-till-date order. Cancelled when the run ends. */
@@ -217,6 +241,7 @@ async function handOver(run: OrderRun): Promise<never> {
       cumulativeQuantity: run.cumulativeQuantity,
       acknowledged: run.acknowledged,
       cancel: run.cancel,
+      ...(run.cancelRejections === 0 ? {} : { cancelRejections: run.cancelRejections }),
       undrained: run.queue,
     },
   });

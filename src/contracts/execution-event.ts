@@ -40,6 +40,7 @@ const NEEDS: Readonly<
   NEW: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
   FILL: { quantity: 'required', price: 'required', refExecutionId: 'forbidden' },
   CANCELLED: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
+  CANCEL_REJECTED: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
   REJECTED: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
   EXPIRED: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
   BUST: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'required' },

@@ -50,6 +50,12 @@ export const orderBody = z
       .nullable()
       .meta({ description: 'Why an operator should look at this order; null when there is nothing to see.' }),
     cancelRequestedAt: time.optional(),
+    cancelRejections: z
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .meta({ description: 'How often the venue has refused to cancel the order; left out when never.' }),
     venueOrderId: z.string().optional(),
     acceptedAt: time.meta({ description: 'When it was opened or refused.' }),
     updatedAt: time,

@@ -56,6 +56,8 @@ export interface ApplyExecutionsResult {
   readonly status?: OrderStatus;
   /** Decimal text. */
   readonly cumulativeQuantity?: string;
+  /** How often the venue has refused to cancel the order; absent when never. */
+  readonly cancelRejections?: number;
 }
 
 /** The input of the run that books executions of a closed or unknown order. */

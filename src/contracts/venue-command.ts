@@ -13,7 +13,7 @@ export const VENUE_COMMANDS = ['NEW_ORDER', 'CANCEL', 'STATUS_REQUEST'] as const
 
 /**
  * One message of the topic `venue-commands`; its Kafka key is the order's workflow id. It may be delivered more than
- * once: a bridge acts on (accountId, clientOrderId, command) once.
+ * once: a bridge acts on (accountId, clientOrderId, command, attempt) once.
  */
 export const venueCommand = z
   .strictObject({
@@ -27,6 +27,8 @@ export const venueCommand = z
     limitPrice: decimalField.optional(),
     timeInForce: z.enum(TIMES_IN_FORCE),
     expireAt: timestampField.optional(),
+    /** Of a CANCEL: 1 when left out; one more after each that the venue has refused. */
+    attempt: z.number().int().min(1).optional(),
   })
   .meta({ id: 'VenueCommand' });
 

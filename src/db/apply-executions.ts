@@ -97,6 +97,7 @@ async function applyToOrder(
       orderExists: true,
       status: after.status,
       cumulativeQuantity: decimalText(after.cumulativeQuantity),
+      ...(after.cancelRejections === 0 ? {} : { cancelRejections: after.cancelRejections }),
     },
     verdicts: verdictsOf(events, booked, faults),
     before: order,

@@ -27,6 +27,7 @@ interface RawLockedOrder {
   readonly overfilled: boolean;
   readonly attention: string | null;
   readonly venueOrderId: string | null;
+  readonly cancelRejections: number;
   readonly lastEventSequence: number;
 }
 
@@ -38,7 +39,7 @@ export async function lockOrder(connection: PoolClient, key: OrderKey): Promise<
       select symbol as "symbol", side as "side", status as "status", quantity::text as "quantity",
              cumulative_quantity::text as "cumulativeQuantity", cumulative_cost::text as "cumulativeCost",
              overfilled as "overfilled", attention as "attention", venue_order_id as "venueOrderId",
-             last_event_sequence as "lastEventSequence"
+             cancel_rejections as "cancelRejections", last_event_sequence as "lastEventSequence"
       from orders where account_id = $1::text and client_order_id = $2::text
       for update`,
     values: [key.accountId, key.clientOrderId],
@@ -67,7 +68,9 @@ export async function updateOrder(
       with updated as (
         update orders
         set status = $3::text, cumulative_quantity = $4::numeric, cumulative_cost = $5::numeric,
-            overfilled = $6::boolean, attention = $7::text, venue_order_id = $8::text,
+            overfilled = $6::boolean, attention = $7::text, venue_order_id = $8::text, cancel_rejections = $11::integer,
+            -- What was asked for has been refused: it may be asked for again.
+            cancel_requested_at = case when cancel_rejections < $11::integer then null else cancel_requested_at end,
             last_event_sequence = last_event_sequence + cardinality($9::text[]), updated_at = clock_timestamp()
         where account_id = $1::text and client_order_id = $2::text
         returning account_id, client_order_id, last_event_sequence - cardinality($9::text[]) as before
@@ -86,6 +89,7 @@ export async function updateOrder(
       progress.venueOrderId,
       events.map((event) => event.type),
       events.map((event) => JSON.stringify(event.detail)),
+      progress.cancelRejections,
     ],
   });
 }

@@ -28,6 +28,8 @@ export interface OrderRow extends OrderKey {
   readonly overfilled: boolean;
   readonly attention: string | null;
   readonly cancelRequestedAt: string | null;
+  /** How often the venue has refused to cancel it. */
+  readonly cancelRejections: number;
   readonly venueOrderId: string | null;
   readonly acceptedAt: string;
   readonly updatedAt: string;
@@ -60,7 +62,8 @@ const ORDER_COLUMNS = `
   o.time_in_force as "timeInForce", ${rfc3339('o.expire_at')} as "expireAt", o.status as "status",
   o.refusal_code as "refusalCode", trim_scale(o.cumulative_quantity)::text as "cumulativeQuantity",
   trim_scale(o.cumulative_cost)::text as "cumulativeCost", o.overfilled as "overfilled", o.attention as "attention",
-  ${rfc3339('o.cancel_requested_at')} as "cancelRequestedAt", o.venue_order_id as "venueOrderId",
+  ${rfc3339('o.cancel_requested_at')} as "cancelRequestedAt",
+  o.cancel_rejections as "cancelRejections", o.venue_order_id as "venueOrderId",
   ${rfc3339('o.accepted_at')} as "acceptedAt", ${rfc3339('o.updated_at')} as "updatedAt"`;
 
 interface RawOrder extends Omit<OrderRow, 'averagePrice'> {

@@ -5,6 +5,7 @@ export const EXECUTION_TYPES = [
   'NEW',
   'FILL',
   'CANCELLED',
+  'CANCEL_REJECTED',
   'REJECTED',
   'EXPIRED',
   'BUST',

@@ -15,6 +15,8 @@ export interface OrderProgress {
   /** Why an operator should look; the first reason stays. */
   readonly attention: string | null;
   readonly venueOrderId: string | null;
+  /** How often the venue has refused to cancel it; the next cancel request is a new one. */
+  readonly cancelRejections: number;
 }
 
 /** What a fill counts for, amendments that overtook it included. */
@@ -33,6 +35,9 @@ export function advanceOrder(order: OrderProgress, execution: Execution, fill?: 
     case 'REJECTED':
     case 'EXPIRED':
       return { ...noticed, status: nextOrderStatus(order.status, execution.type) };
+    // The order goes on as it was: the venue may have filled it, or may just not cancel now.
+    case 'CANCEL_REJECTED':
+      return { ...noticed, cancelRejections: order.cancelRejections + 1 };
     case 'FILL':
       return fill === undefined ? noticed : addFill(noticed, fill);
     case 'BUST':

@@ -21,6 +21,7 @@ export function orderResource(row: OrderRow): OrderBody {
     overfilled: row.overfilled,
     attention: row.attention,
     ...present('cancelRequestedAt', row.cancelRequestedAt),
+    ...(row.cancelRejections === 0 ? {} : { cancelRejections: row.cancelRejections }),
     ...present('venueOrderId', row.venueOrderId),
     acceptedAt: row.acceptedAt,
     updatedAt: row.updatedAt,

@@ -15,6 +15,11 @@ export interface AnswerExpectation {
   readonly release: () => void;
 }
 
+/** An order to cancel, and how often the venue has refused to. */
+export interface CancellableOrder extends OrderKey {
+  readonly cancelRejections: number;
+}
+
 /** What the HTTP room knows of Temporal. */
 export interface OrderGateway {
   /** Call before `start`, so that no announcement is missed. */
@@ -31,10 +36,10 @@ export interface OrderGateway {
    */
   closedRunAcceptBy(key: OrderKey): Promise<string | undefined>;
   /**
-   * Asks the run to cancel at the venue; asking again changes nothing. `closed`: there is no open run.
+   * Asks the run to cancel at the venue; asking again changes nothing, unless the venue has refused in between. `closed`: there is no open run.
    * @throws {TemporalUnavailableError}
    */
-  requestCancel(key: OrderKey): Promise<'requested' | 'closed'>;
+  requestCancel(order: CancellableOrder): Promise<'requested' | 'closed'>;
 }
 
 /** What the executions consumer knows of Temporal. */

@@ -11,13 +11,13 @@ import { orderSummary } from '../domain/order';
 import type { orderWorkflow } from '../../workflows';
 import {
   accountIdAttribute,
-  CANCEL_UPDATE_ID,
   cancelUpdate,
+  cancelUpdateId,
   orderStatusAttribute,
   symbolAttribute,
 } from '../../workflows/messages';
 import type { AnswerBoard } from './answer-board';
-import type { OrderGateway } from './order-gateway';
+import type { CancellableOrder, OrderGateway } from './order-gateway';
 import { underDeadline } from './rpc';
 
 export interface OrderGatewayOptions {
@@ -40,7 +40,7 @@ export function createOrderGateway(
     expectAnswer: (key) => board.expect(key),
     start: (command) => start(client, options, command),
     closedRunAcceptBy: (key) => closedRunAcceptBy(client, options, key),
-    requestCancel: (key) => requestCancel(client, options, key),
+    requestCancel: (order) => requestCancel(client, options, order),
   };
 }
 
@@ -103,12 +103,12 @@ async function closedRunAcceptBy(
 async function requestCancel(
   client: Client,
   options: OrderGatewayOptions,
-  key: OrderKey,
+  order: CancellableOrder,
 ): Promise<'requested' | 'closed'> {
-  const handle = client.workflow.getHandle(orderWorkflowId(key));
+  const handle = client.workflow.getHandle(orderWorkflowId(order));
   try {
     await underDeadline(client, options.rpcTimeoutMs, 'the cancel request', () =>
-      handle.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID }),
+      handle.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(order.cancelRejections) }),
     );
     return 'requested';
   } catch (error) {

@@ -23,8 +23,8 @@ export const venueBehaviour = z.strictObject({
   copies: z.number().int().min(1).max(100).default(1),
   /** Publish an order's executions in reverse, when the last one has happened. */
   reverse: z.boolean().default(false),
-  /** `ignore` leaves a cancel without effect and without an answer. */
-  cancel: z.enum(['honour', 'ignore']).default('honour'),
+  /** `reject` refuses it; `ignore` leaves it without effect and without an answer. */
+  cancel: z.enum(['honour', 'reject', 'ignore']).default('honour'),
   /** `ignore` leaves a STATUS_REQUEST without an answer. */
   statusRequest: z.enum(['answer', 'ignore']).default('answer'),
   /** The price of fills, instead of the limit price or the last price of the feed. */

@@ -11,7 +11,7 @@ export interface LoggedCommand {
 const MAX_LOGGED = 10_000;
 const MAX_IDENTITIES = 300_000;
 
-/** Which commands came, and which of them had come before: (accountId, clientOrderId, command) is the identity. */
+/** Which commands came, and which of them had come before: (accountId, clientOrderId, command, attempt) is the identity. */
 export class CommandLog {
   received = 0;
   duplicates = 0;
@@ -20,7 +20,7 @@ export class CommandLog {
 
   /** True when the command is the first of its identity. */
   record(command: VenueCommand): boolean {
-    const identity = `${command.command} ${orderWorkflowId(command)}`;
+    const identity = `${command.command} ${command.attempt ?? 1} ${orderWorkflowId(command)}`;
     const duplicate = this.#identities.has(identity);
     this.received += 1;
     if (duplicate) this.duplicates += 1;

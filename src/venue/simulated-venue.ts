@@ -5,7 +5,7 @@ import { orderWorkflowId } from '../domain/ids';
 import type { Logger } from '../observability/logger';
 import { behaviourBook, behaviourFor, type BehaviourBook, type VenueBehaviour } from './behaviour';
 import { CommandLog } from './command-log';
-import { answerOf, planOrder, type OrderPlan, type PlannedExecution } from './venue-plan';
+import { answerOf, planOrder, type VenueAnswer, type OrderPlan, type PlannedExecution } from './venue-plan';
 
 export interface SimulatedVenueParts {
   /** The `source` of its executions. */
@@ -85,10 +85,15 @@ export class SimulatedVenue {
   }
 
   #cancel(command: VenueCommand, receivedAtMs: number): void {
-    if (this.#behaviourNow(command).cancel === 'ignore') return;
+    const { cancel } = this.#behaviourNow(command);
+    if (cancel === 'ignore') return;
     const order = this.#orders.get(orderWorkflowId(command)) ?? this.#remember(command, true);
     // Filled or ended before: the executions have said so.
     if (!order.open) return;
+    if (cancel === 'reject') {
+      this.#answer(order, 'CANCEL_REJECTED', 'the venue does not cancel now', receivedAtMs, command.attempt);
+      return;
+    }
     order.open = false;
     order.ending.abort();
     this.#answer(order, 'CANCELLED', 'cancelled on request', receivedAtMs);
@@ -102,9 +107,15 @@ export class SimulatedVenue {
     } else this.#publish(known, known.events);
   }
 
-  #answer(order: VenueOrder, type: 'CANCELLED' | 'REJECTED', reason: string, receivedAtMs: number): void {
+  #answer(
+    order: VenueOrder,
+    type: VenueAnswer,
+    reason: string,
+    receivedAtMs: number,
+    attempt?: number,
+  ): void {
     const { source } = this.#parts;
-    const event = answerOf({ command: order.command, source, receivedAtMs }, type, reason);
+    const event = answerOf({ command: { ...order.command, attempt }, source, receivedAtMs }, type, reason);
     this.#happen(order, [{ event, published: true }]);
   }
 

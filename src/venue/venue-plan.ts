@@ -48,13 +48,17 @@ export function planOrder(input: PlanInput): OrderPlan {
   return { steps: behaviour.reverse ? reversed(steps) : steps, staysOpen: filled.length < pieces.length };
 }
 
-/** An execution that answers a command at once. */
+export type VenueAnswer = 'CANCELLED' | 'CANCEL_REJECTED' | 'REJECTED';
+
+/** An execution that answers a command at once. Each refusal of a cancel is an event of its own. */
 export function answerOf(
   input: Pick<PlanInput, 'command' | 'source' | 'receivedAtMs'>,
-  type: 'CANCELLED' | 'REJECTED',
+  type: VenueAnswer,
   reason: string,
 ): ExecutionEvent {
-  return executionOf(input, 0, type, '', { reason });
+  const { attempt = 1 } = input.command;
+  const suffix = type === 'CANCEL_REJECTED' && attempt > 1 ? `:${attempt}` : '';
+  return executionOf(input, 0, type, suffix, { reason });
 }
 
 /**

@@ -200,6 +200,30 @@ describe('executions', () => {
     expect((await position())['quantity']).toBe('4');
   });
 
+  // https://github.com/enarjord/passivbot/issues/514
+  test('a cancel that the venue refuses, because it had filled the order, leads to the fill that was not heard', async () => {
+    const { clientOrderId, accountId, fill } = await openOrder({ quantity: '10' });
+    const refusal = {
+      ...anAcknowledgement({ accountId, clientOrderId, executionId: `${clientOrderId}-refusal` }),
+      type: 'CANCEL_REJECTED' as const,
+      reason: 'too late',
+    };
+    const cancel = async () => (await client.request('POST', `/v1/orders/${clientOrderId}/cancel`)).status;
+    expect(await cancel()).toBe(202);
+    await system.venue.awaitCommand(clientOrderId, 'CANCEL');
+    await system.venue.report(refusal, refusal, refusal);
+    await orderIs(clientOrderId, { cancelRejections: 1, cancelRequestedAt: undefined });
+    await system.venue.awaitCommand(clientOrderId, 'STATUS_REQUEST');
+    // The client may wish for it again; a repeat of that wish is one command, too.
+    expect(await cancel()).toBe(202);
+    expect(await cancel()).toBe(202);
+    await waitFor('the second cancel', () => system.venue.commands(clientOrderId).length === 4);
+    await system.venue.report(refusal, fill('1', '10'));
+    await orderIs(clientOrderId, { status: 'FILLED', cancelRejections: 1, attention: null });
+    expect(system.venue.commands(clientOrderId)).toEqual(['NEW_ORDER', 'CANCEL', 'STATUS_REQUEST', 'CANCEL']);
+    expect((await position())['quantity']).toBe('10');
+  });
+
   test('a filled order refuses a cancel', async () => {
     const { clientOrderId, fill } = await openOrder({ quantity: '1' });
     await system.venue.report(fill('1', '1'));

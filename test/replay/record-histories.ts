@@ -6,7 +6,7 @@ import type { OpenOrderCommand } from '../../src/contracts/order-messages';
 import { lateExecutionsWorkflowId, orderWorkflowId } from '../../src/domain/ids';
 import type { Execution, ExecutionType } from '../../src/domain/execution';
 import type { lateExecutionsWorkflow, orderWorkflow } from '../../workflows';
-import { CANCEL_UPDATE_ID, cancelUpdate, executionsSignal } from '../../workflows/messages';
+import { cancelUpdate, cancelUpdateId, executionsSignal } from '../../workflows/messages';
 import { recordingActivities } from '../support/recording-activities';
 import { anExecutionOf, anOpenOrder } from '../support/orders';
 import { connectHarness, type TemporalHarness } from '../support/temporal-harness';
@@ -65,7 +65,7 @@ async function record(harness: TemporalHarness, folder: string, name: string, sh
     ],
   });
   const run = harness.client.workflow.getHandle(handle.workflowId);
-  if (shape.cancel === true) await run.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID });
+  if (shape.cancel === true) await run.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(0) });
   const executions = shape.executions ?? [];
   for (const [index, type] of executions.entries()) {
     await run.signal(executionsSignal, [anExecutionOf(command, type)]);

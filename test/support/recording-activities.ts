@@ -8,6 +8,8 @@ import type { OrderStatus } from '../../src/domain/order-status';
 export interface Recorded {
   readonly opened: string[];
   readonly commands: VenueCommand['command'][];
+  /** Of each CANCEL. */
+  readonly attempts: VenueCommand['attempt'][];
   readonly batches: ApplyExecutionsCommand[];
   /** Of the executions that came for the first time, in the order in which they were booked. */
   readonly executionIds: string[];
@@ -33,6 +35,7 @@ export function recordingActivities(
   const recorded: Recorded = {
     opened: [],
     commands: [],
+    attempts: [],
     batches: [],
     executionIds: [],
     cancels: [],
@@ -40,6 +43,7 @@ export function recordingActivities(
   };
   let status: OrderStatus = 'PENDING_NEW';
   let filled = decimal('0');
+  let cancelRejections = 0;
   const seen = new Set<string>();
   const activities: Activities = {
     openOrder: (command) => {
@@ -47,8 +51,9 @@ export function recordingActivities(
       if (sendsAtOnce) recorded.commands.push('NEW_ORDER');
       return Promise.resolve({ outcome: 'opened', status, parkedExecutions: false, sent: sendsAtOnce });
     },
-    sendToVenue: ({ command }) => {
+    sendToVenue: ({ command, attempt }) => {
       recorded.commands.push(command);
+      if (command === 'CANCEL') recorded.attempts.push(attempt);
       return Promise.resolve();
     },
     applyExecutions: (command) => {
@@ -58,13 +63,15 @@ export function recordingActivities(
         if (seen.has(execution.executionId)) continue;
         seen.add(execution.executionId);
         recorded.executionIds.push(execution.executionId);
+        if (execution.type === 'CANCEL_REJECTED') cancelRejections += 1;
         if (execution.type === 'NEW' && status !== 'PARTIALLY_FILLED') status = 'NEW';
         status = ENDS[execution.type] ?? status;
         if (execution.quantity === undefined) continue;
         filled = filled.plus(execution.quantity);
         status = filled.gte(quantity) ? 'FILLED' : 'PARTIALLY_FILLED';
       }
-      return Promise.resolve({ orderExists: true, status, cumulativeQuantity: decimalText(filled) });
+      const cumulativeQuantity = decimalText(filled);
+      return Promise.resolve({ orderExists: true, status, cumulativeQuantity, cancelRejections });
     },
     requestCancel: ({ key }) => {
       recorded.cancels.push(key.clientOrderId);

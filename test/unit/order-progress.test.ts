@@ -9,6 +9,7 @@ const anOrder = (change: Partial<OrderProgress> = {}): OrderProgress => ({
   cumulativeCost: decimal('0'),
   overfilled: false,
   attention: null,
+  cancelRejections: 0,
   venueOrderId: null,
   ...change,
 });
@@ -85,6 +86,17 @@ describe('an order', () => {
   test('remembers the first reason for attention', () => {
     const order = advanceOrder(anOrder({ attention: 'first' }), anExecution('FILL'), fillOf('11'));
     expect(order.attention).toBe('first');
+  });
+
+  test('goes on as it was when the venue refuses to cancel it, and counts that', () => {
+    const partly = anOrder({ status: 'PARTIALLY_FILLED' });
+    const order = advanceOrder(partly, anExecution('CANCEL_REJECTED'));
+    expect(order).toEqual({ ...partly, cancelRejections: 1 });
+  });
+
+  test('that is filled is not surprised by the refusal of a cancel', () => {
+    const order = advanceOrder(anOrder({ status: 'FILLED' }), anExecution('CANCEL_REJECTED'));
+    expect(order).toMatchObject({ status: 'FILLED', attention: null });
   });
 
   test('takes over the id that the venue gave it', () => {

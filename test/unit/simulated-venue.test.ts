@@ -71,6 +71,22 @@ describe('a simulated venue', () => {
     expect(types()).toEqual(['NEW', 'FILL', 'CANCELLED']);
   });
 
+  test('refuses each attempt to cancel once when it is told to, and goes on with the order', async () => {
+    const { venue, published, types, settled } = setup({ order: 'rest', cancel: 'reject' });
+    venue.receive(aCommand(), 1_000);
+    await settled(1);
+    for (const attempt of [undefined, undefined, 2, 2]) {
+      venue.receive(aCommand({ command: 'CANCEL', attempt }), 2_000);
+    }
+    await settled(3);
+    venue.behaviours = behaviourBook.parse({ default: { cancel: 'honour' } });
+    venue.receive(aCommand({ command: 'CANCEL', attempt: 3 }), 3_000);
+    await settled(4);
+    await aWhile();
+    expect(types()).toEqual(['NEW', 'CANCEL_REJECTED', 'CANCEL_REJECTED', 'CANCELLED']);
+    expect(new Set(published.map(({ executionId }) => executionId)).size).toBe(4);
+  });
+
   test('a cancel of a filled order has no effect', async () => {
     const { venue, types, settled } = setup();
     venue.receive(aCommand(), 1_000);

@@ -3,7 +3,7 @@ import type { OpenOrderCommand } from '../../src/contracts/order-messages';
 import type { Execution } from '../../src/domain/execution';
 import { lateExecutionsWorkflowId, orderWorkflowId } from '../../src/domain/ids';
 import type { lateExecutionsWorkflow, orderWorkflow } from '../../workflows';
-import { CANCEL_UPDATE_ID, cancelUpdate, executionsSignal, orderRunQuery } from '../../workflows/messages';
+import { cancelUpdate, cancelUpdateId, executionsSignal, orderRunQuery } from '../../workflows/messages';
 import { recordingActivities } from '../support/recording-activities';
 import { anExecutionOf, anOpenOrder } from '../support/orders';
 import { connectHarness, type TemporalHarness } from '../support/temporal-harness';
@@ -144,7 +144,7 @@ describe('an order workflow', () => {
     const command = anOpenOrder();
     const handle = await start(command);
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      await handle.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID });
+      await handle.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(0) });
     }
     await waitFor('the cancel to be sent', () => recorded.commands.includes('CANCEL'));
     // The order is cancelled only when the venue says so.
@@ -153,6 +153,40 @@ describe('an order workflow', () => {
     await handle.signal(executionsSignal, [anExecutionOf(command, 'CANCELLED')]);
     expect(await handle.result()).toMatchObject({ status: 'CANCELLED', cumulativeQuantity: '1' });
     expect(recorded.commands).toEqual(['NEW_ORDER', 'CANCEL']);
+  });
+
+  test('whose cancel the venue refuses asks once what happened, and can be asked to cancel again', async () => {
+    const { activities, recorded } = recordingActivities();
+    await harness.startWorker(activities);
+    const command = anOpenOrder();
+    const handle = await start(command);
+    const refusal = (executionId: string) => [anExecutionOf(command, 'CANCEL_REJECTED', { executionId })];
+    await handle.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(0) });
+    await waitFor('the cancel to be sent', () => recorded.commands.includes('CANCEL'));
+    await handle.signal(executionsSignal, refusal('refused'));
+    await waitFor('the status request', () => recorded.commands.includes('STATUS_REQUEST'));
+    // A refusal that comes again, or that nobody asked for, asks nothing: the venue could answer with another one.
+    await handle.signal(executionsSignal, refusal('refused'));
+    await handle.signal(executionsSignal, refusal('of nothing'));
+    await waitFor('the refusals to be booked', () => recorded.executionIds.includes('of nothing'));
+    await handle.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(0) });
+    await handle.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(2) });
+    await waitFor('the second cancel', () => recorded.commands.length === 4);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'CANCELLED')]);
+    expect(await handle.result()).toMatchObject({ status: 'CANCELLED' });
+    expect(recorded.commands).toEqual(['NEW_ORDER', 'CANCEL', 'STATUS_REQUEST', 'CANCEL']);
+    expect(recorded.attempts).toEqual([undefined, 3]);
+  });
+
+  test('is not acknowledged by the refusal of a cancel', async () => {
+    const { activities, recorded } = recordingActivities('1');
+    await harness.startWorker(activities);
+    const command = anOpenOrder();
+    const handle = await start(command, { venueAckTimeoutMs: 1_500 });
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'CANCEL_REJECTED')]);
+    await waitFor('the order to be unacknowledged', () => recorded.unacknowledged.length === 1);
+    await handle.signal(executionsSignal, [anExecutionOf(command, 'FILL', { executionId: 'fill' })]);
+    await handle.result();
   });
 
   test('that the venue says nothing about is unacknowledged and asks for its status, never sent again', async () => {
@@ -211,7 +245,7 @@ describe('an order workflow', () => {
     await harness.startWorker(activities);
     const command = anOpenOrder({ quantity: String(total) });
     const handle = await start(command, { maxSignalsPerRun: 7 });
-    await handle.executeUpdate(cancelUpdate, { updateId: CANCEL_UPDATE_ID });
+    await handle.executeUpdate(cancelUpdate, { updateId: cancelUpdateId(0) });
     const open = harness.client.workflow.getHandle(handle.workflowId);
     for (let number = 0; number < total; number += 1) {
       await open.signal(executionsSignal, [anExecutionOf(command, 'FILL', { executionId: String(number) })]);
