@@ -26,7 +26,7 @@ module.exports = {
 
     room('domain-imports-itself-only', DOMAIN, []),
     packages('domain-uses-one-decimal-library', '^src/domain/(?!digest)', ['node_modules/big\\.js/']),
-    // createHash is a pure function; writing our own SHA-256 would be the worse choice.
+    // hash is a pure function; writing our own SHA-256 would be the worse choice.
     packages('domain-digest-uses-node-crypto-only', '^src/domain/digest', ['^crypto$', '^node:crypto$']),
 
     room('contracts-import-domain-only', CONTRACTS, [DOMAIN]),

@@ -31,12 +31,12 @@ const sideField = z
   })
   .meta({ type: 'string', enum: Object.keys(SIDE_ALIASES) });
 
-type Need = 'required' | 'forbidden' | 'optional';
+type Need = 'required' | 'forbidden';
+
+const DEPENDING_FIELDS = ['quantity', 'price', 'refExecutionId'] as const;
 
 /** Which of the three depending fields each type carries. */
-const NEEDS: Readonly<
-  Record<ExecutionType, Readonly<Record<'quantity' | 'price' | 'refExecutionId', Need>>>
-> = {
+const NEEDS: Readonly<Record<ExecutionType, Readonly<Record<(typeof DEPENDING_FIELDS)[number], Need>>>> = {
   NEW: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
   FILL: { quantity: 'required', price: 'required', refExecutionId: 'forbidden' },
   CANCELLED: { quantity: 'forbidden', price: 'forbidden', refExecutionId: 'forbidden' },
@@ -65,8 +65,9 @@ export const executionEvent = z
     reason: noteField.optional(),
   })
   .superRefine((event, context) => {
-    for (const [field, need] of Object.entries(NEEDS[event.type])) {
-      const present = event[field as 'quantity' | 'price' | 'refExecutionId'] !== undefined;
+    for (const field of DEPENDING_FIELDS) {
+      const need = NEEDS[event.type][field];
+      const present = event[field] !== undefined;
       if (need === 'required' && !present) {
         context.addIssue({ code: 'custom', path: [field], message: `is required for type ${event.type}` });
       }
@@ -83,8 +84,10 @@ export const executionEvent = z
 
 export type ExecutionEvent = z.input<typeof executionEvent>;
 
-/** The execution of a parsed event, without the fields that are absent. */
+/**
+ * The execution of an event that was parsed from JSON. Zod's type allows a member that is there and undefined; JSON has
+ * none, so the absent ones are truly absent.
+ */
 export function executionOf(event: z.output<typeof executionEvent>): Execution {
-  const present = Object.entries(event).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as unknown as Execution;
+  return event as Execution;
 }
