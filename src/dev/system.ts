@@ -118,9 +118,12 @@ export class TekilSystem {
     onRestarted: () => void,
   ): Promise<Readonly<Record<ServiceName, SupervisedService>>> {
     const { dataDir, say, onGivenUp } = this.#options;
+    // One port, and two processes that could serve the SDK's metrics on it: the one that does nothing else has it.
+    const { TEMPORAL_METRICS_PORT: _, ...withoutSdkMetrics } = env;
     const services = mapServices((name) => {
       const adminUrl = adminUrlOf(ports, name);
-      const own = { ...env, ADMIN_HOST: '127.0.0.1', ADMIN_PORT: String(ports[name]) };
+      const shared = name === 'order-worker' ? env : withoutSdkMetrics;
+      const own = { ...shared, ADMIN_HOST: '127.0.0.1', ADMIN_PORT: String(ports[name]) };
       return new SupervisedService({ name, dataDir, env: own, adminUrl, say, onRestarted, onGivenUp });
     });
     const { 'order-api': api, ...others } = services;

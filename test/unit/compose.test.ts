@@ -12,6 +12,7 @@ interface Service {
   readonly environment: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly profiles?: readonly string[];
   readonly configs?: readonly { readonly source: string }[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean };
@@ -68,7 +69,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('pins every image to a version', () => {
-    for (const [, { image }] of services) expect(image).toMatch(/^[a-z/-]+:\d+\.\d+(\.\d+)?$/);
+    for (const [, { image }] of services) expect(image).toMatch(/^[a-z/-]+:v?\d+\.\d+(\.\d+)?$/);
     const { version } = JSON.parse(read('package.json')) as { version: string };
     for (const [, { image }] of ours) expect(image).toBe(`tekil:${version}`);
   });
@@ -119,10 +120,55 @@ describe('docker-compose.yml', () => {
   });
 
   test('declares the volumes and configurations that it uses', () => {
-    const used = services.flatMap(([, { volumes = [] }]) => volumes.map((text) => text.split(':')[0]!));
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((text) => text.split(':')[0]!));
+    const used = mounted.filter((source) => !source.startsWith('./'));
     expect(used.sort()).toEqual(Object.keys(compose.volumes).sort());
     const sources = services.flatMap(([, { configs = [] }]) => configs.map(({ source }) => source));
     expect(sources).toEqual(Object.keys(compose.configs));
+  });
+});
+
+describe('the profile monitoring in docker-compose.yml', () => {
+  test('is what a start without it leaves out: nothing else has a profile, and nothing else waits for it', () => {
+    const monitoring = services.filter(([, { profiles }]) => profiles !== undefined);
+    expect(monitoring.map(([name, { profiles }]) => [name, profiles])).toEqual([
+      ['prometheus', ['monitoring']],
+      ['grafana', ['monitoring']],
+    ]);
+    const waitedFor = services
+      .filter(([, { profiles }]) => profiles === undefined)
+      .flatMap(([, { depends_on: dependencies = {} }]) => Object.keys(dependencies));
+    expect(waitedFor.filter((name) => ['prometheus', 'grafana'].includes(name))).toEqual([]);
+  });
+
+  test('mounts files that exist, for reading only', () => {
+    const mounts = ['prometheus', 'grafana'].flatMap((name) => service(name).volumes ?? []);
+    const ours = mounts.filter((text) => text.startsWith('./')).map((text) => text.split(':'));
+    expect(ours.map(([, , mode]) => mode)).toEqual(['ro', 'ro', 'ro']);
+    for (const [source] of ours) expect(existsSync(join(packageRoot(), source!))).toBe(true);
+  });
+
+  test('puts the configuration where each looks for it, and its board where the provider reads', () => {
+    const target = (name: string, source: string): string | undefined =>
+      service(name)
+        .volumes?.find((text) => text.startsWith(`${source}:`))
+        ?.split(':')[1];
+    expect(target('prometheus', './deploy/prometheus')).toBe('/etc/prometheus');
+    expect(target('grafana', './deploy/grafana/provisioning')).toBe('/etc/grafana/provisioning');
+    const { providers } = parse(read('deploy/grafana/provisioning/dashboards/tekil.yml')) as {
+      providers: readonly { options: { path: string } }[];
+    };
+    const board = target('grafana', './deploy/grafana/tekil.json');
+    expect(board).toBe(`${providers[0]!.options.path}/tekil.json`);
+    expect(service('grafana').environment['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH']).toBe(board);
+  });
+
+  test('lets Grafana find Prometheus', () => {
+    const { datasources } = parse(read('deploy/grafana/provisioning/datasources/prometheus.yml')) as {
+      datasources: readonly { url: string }[];
+    };
+    const port = publishedPorts(service('prometheus'))[0]!.container;
+    expect(datasources.map(({ url }) => url)).toEqual([`http://prometheus:${port}`]);
   });
 });
 
