@@ -2,7 +2,7 @@ import type { ExecutionBatch } from '../contracts/execution-batch';
 import { executionIdentityText, type Execution } from '../domain/execution';
 import { orderWorkflowId, type OrderKey } from '../domain/ids';
 
-/** Pure decisions about a slice of the topic: what is a repeat, what goes to whom, how far the offsets may move. */
+/** Pure decisions about a slice of the topic: what is a repeat, what goes to whom, when to try again. */
 
 /** An execution with its place in the partition. */
 export interface PlacedExecution {
@@ -62,18 +62,6 @@ export function orderDeliveries(executions: readonly PlacedExecution[]): OrderDe
 /** The message that hands one signal over. */
 export function executionBatchOf(key: OrderKey, signal: readonly PlacedExecution[]): ExecutionBatch {
   return { key, executions: signal.map(({ execution }) => execution) };
-}
-
-/**
- * How many messages at the front are done. Only up to there may the offset move: a committed offset says that
- * everything before it is done.
- */
-export function contiguousCount(
-  messages: readonly { readonly offset: string }[],
-  isDone: (offset: string) => boolean,
-): number {
-  const firstOpen = messages.findIndex(({ offset }) => !isDone(offset));
-  return firstOpen === -1 ? messages.length : firstOpen;
 }
 
 /** Doubles from `MIN_BACKOFF_MS` with each failed attempt, up to a bound. The first attempt is number 0. */

@@ -2,9 +2,9 @@ import { KafkaJSError, type Admin, type Consumer, type EachBatchPayload, type Ka
 import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
 import { CLIENT_RETRY } from './client';
-import { backoffMs, contiguousCount } from './execution-batch';
-import { processSlice, type ExecutionPorts, type Server, type SliceControl } from './execution-slice';
+import { processSlice, type ExecutionPorts, type Server } from './execution-slice';
 import { createLimiter, type Limiter } from './limiter';
+import { PartitionState } from './partition-state';
 
 export interface ExecutionConsumerOptions {
   readonly topic: string;
@@ -22,6 +22,17 @@ const SLICE_MESSAGES = 1_000;
 const PARALLEL_PARTITIONS = 4;
 
 /**
+ * An order holds its neighbours up for so long and for the deadline of one delivery; then they go on without it. Far
+ * above what a hundred executions take on a server that is well.
+ */
+const SLOW_ORDER_MS = 2_000;
+/**
+ * How far a partition is read ahead of an order that is held. All of it is read again after a restart, as repeats, and
+ * gone over again with each retry; behind it the partition waits for the order.
+ */
+const MAX_READ_AHEAD_OFFSETS = 50_000;
+
+/**
  * Every call of a slice ends within eight seconds by its own deadlines, and heartbeats are sent between calls. It is
  * also how long the partitions of a member that was killed stay without a reader.
  */
@@ -31,24 +42,15 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
 /** Bounds how long a paused partition waits for its next fetch, and how long a stop waits for a fetch. */
 const MAX_FETCH_WAIT_MS = 1_000;
 /** How long a raised partition count stays unseen. */
-const METADATA_MAX_AGE_MS = 60_000;
-/** Kafka's own numbers for "the first there is" and "none was committed". */
+const METADATA_MAX_AGE_MS = 30_000;
+/** Kafka's own number for "the first there is". Its number for "none was committed" is negative, too. */
 const EARLIEST_OFFSET = '-2';
-const NO_OFFSET = '-1';
-
-/** What this member knows of a partition that it holds; ends with the membership. */
-interface PartitionState {
-  /** Offsets behind the committed one that are done already, because other orders went ahead of a failed one. */
-  readonly done: Set<string>;
-  failedAttempts: number;
-  hasCommitted: boolean;
-}
 
 /**
  * Reads the topic `executions` and hands every execution to the run of its order. An offset is committed only when
  * everything before it was accepted by Temporal, dropped as a repeat or put aside; so a crash anywhere leads to
- * repeats and never to a loss. When a server does not answer, the partition pauses and is read again from the first
- * message that is not done.
+ * repeats and never to a loss. When a server does not answer, the partition pauses; when an order fails or is slow, the
+ * partition is read on without it. In both cases it is then read again from the first message that is not done.
  */
 export class ExecutionConsumer {
   readonly #consumer: Consumer;
@@ -58,8 +60,7 @@ export class ExecutionConsumer {
   readonly #metrics: Metrics;
   readonly #logger: Logger;
   readonly #limiter: Limiter;
-  readonly #timers = new Set<NodeJS.Timeout>();
-  #partitions = new Map<number, PartitionState>();
+  readonly #partitions = new Map<number, PartitionState>();
   #lastHeartbeatAt: number | undefined;
 
   constructor(
@@ -103,7 +104,6 @@ export class ExecutionConsumer {
 
   /** Finishes what is under way, commits it and leaves the group. */
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearTimeout(timer);
     await this.#consumer.disconnect();
     await this.#admin.disconnect();
     this.#lastHeartbeatAt = undefined;
@@ -117,7 +117,7 @@ export class ExecutionConsumer {
   }
 
   #listen(): void {
-    const { GROUP_JOIN, HEARTBEAT, CRASH } = this.#consumer.events;
+    const { GROUP_JOIN, HEARTBEAT, STOP, CRASH } = this.#consumer.events;
     const alive = (): void => {
       this.#lastHeartbeatAt = performance.now();
     };
@@ -125,14 +125,23 @@ export class ExecutionConsumer {
     this.#consumer.on(GROUP_JOIN, ({ payload }) => {
       alive();
       // Others may have held our partitions in between, or the topic may be another one of the same name.
-      this.#partitions = new Map();
+      this.#forgetPartitions();
       this.#logger.info({ assignment: payload.memberAssignment }, 'joined the group');
+    });
+    this.#consumer.on(STOP, () => {
+      this.#forgetPartitions();
     });
     this.#consumer.on(CRASH, ({ payload }) => {
       this.#lastHeartbeatAt = undefined;
       if (payload.restart) this.#logger.warn({ err: payload.error }, 'the consumer restarts');
       else this.#options.onFatal(payload.error);
     });
+  }
+
+  /** What is held now is read from its committed offset, by whoever gets it. */
+  #forgetPartitions(): void {
+    for (const state of this.#partitions.values()) state.end();
+    this.#partitions.clear();
   }
 
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
@@ -150,100 +159,159 @@ export class ExecutionConsumer {
 
   async #processBatch(payload: EachBatchPayload): Promise<void> {
     const { topic, partition, messages } = payload.batch;
-    if (await this.#offsetIsForgotten(partition)) {
-      this.#logger.warn({ topic, partition }, 'the topic was created anew; it is read from its beginning');
-      this.#partitions.delete(partition);
-      this.#consumer.seek({ topic, partition, offset: EARLIEST_OFFSET });
+    const state = this.#stateOf(partition);
+    const elsewhere = await this.#startsElsewhere(state, payload);
+    if (elsewhere !== undefined) {
+      this.#consumer.seek({ topic, partition, offset: elsewhere });
       return;
     }
     for (let start = 0; start < messages.length; start += SLICE_MESSAGES) {
-      if (!mayContinue(payload)) return;
-      const complete = await this.#processSlice(payload, messages.slice(start, start + SLICE_MESSAGES));
-      if (!complete) return;
+      // Of a membership that has ended nothing new is begun.
+      if (!isOurs(payload) || this.#partitions.get(partition) !== state) return;
+      const slice = messages.slice(start, start + SLICE_MESSAGES);
+      const goesOn = await this.#processSlice(payload, slice, state);
+      if (!goesOn) return;
     }
   }
 
   /**
-   * The broker forgets a group's offsets together with the topic. If ours are gone, the topic was deleted and created
-   * again, and the library, which does not notice, would go on in the middle of the new one.
+   * The offset at which to read instead of this batch, when it cannot be what we are to read.
+   *
+   * A membership begins where the group's offset stands and nowhere else: the library may still hold a batch that it
+   * fetched under an earlier one, and that had been read ahead of an order that was held. And the broker forgets a
+   * group's offsets together with the topic: if ours are gone, the topic was deleted and created again, and the library,
+   * which does not notice, would go on in the middle of the new one.
    */
-  async #offsetIsForgotten(partition: number): Promise<boolean> {
-    if (!this.#stateOf(partition).hasCommitted) return false;
+  async #startsElsewhere(state: PartitionState, { batch }: EachBatchPayload): Promise<string | undefined> {
+    const { topic, partition } = batch;
+    const offset = await this.#committedOffset(partition);
+    if (!state.hasBegun) {
+      state.hasBegun = true;
+      state.committed = offset;
+      return batch.messages[0]?.offset === offset ? undefined : (offset ?? EARLIEST_OFFSET);
+    }
+    if (offset !== undefined || state.committed === undefined) return undefined;
+    this.#logger.warn({ topic, partition }, 'the topic was created anew; it is read from its beginning');
+    state.end();
+    this.#partitions.delete(partition);
+    return EARLIEST_OFFSET;
+  }
+
+  /** As the broker has it; undefined when it has none. */
+  async #committedOffset(partition: number): Promise<string | undefined> {
     const { groupId, topic } = this.#options;
-    const [committed] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
-    const entry = committed?.partitions.find((candidate) => candidate.partition === partition);
-    return entry === undefined || entry.offset === NO_OFFSET;
+    const [group] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
+    const offset = group?.partitions.find((entry) => entry.partition === partition)?.offset;
+    return offset === undefined || offset.startsWith('-') ? undefined : offset;
   }
 
   /** False when the rest of the batch has to wait. */
   async #processSlice(
     payload: EachBatchPayload,
     messages: EachBatchPayload['batch']['messages'],
+    state: PartitionState,
   ): Promise<boolean> {
     const { topic, partition } = payload.batch;
-    const state = this.#stateOf(partition);
-    const control: SliceControl = {
-      metrics: this.#metrics,
-      limiter: this.#limiter,
-      maxFailedOrders: this.#options.parallelOrders,
-      mayContinue: () => mayContinue(payload),
-      heartbeat: () => payload.heartbeat(),
-    };
+    const { progress, held, round } = state;
+    const mayContinue = (): boolean => isOurs(payload) && state.round === round;
+    progress.startAt(messages[0]?.offset ?? '0');
+    const done = new Set(messages.map(({ offset }) => offset).filter((offset) => progress.isDone(offset)));
     let unanswered: Server | undefined;
     try {
-      await processSlice({ topic, partition, messages, done: state.done }, this.#ports, control);
+      await processSlice({ topic, partition, messages, done, held }, this.#ports, {
+        metrics: this.#metrics,
+        limiter: this.#limiter,
+        maxHeldOrders: this.#options.parallelOrders,
+        slowOrderMs: SLOW_ORDER_MS,
+        mayContinue,
+        heartbeat: () => payload.heartbeat(),
+      });
     } catch (error) {
       unanswered = this.#ports.unansweredBy(error);
       if (unanswered === undefined) throw error;
       this.#logger.warn({ err: error, topic, partition, server: unanswered }, 'a server did not answer');
+    } finally {
+      progress.record(messages, done);
     }
-    const complete = await this.#commit(payload, messages, state);
-    if (unanswered === undefined) state.failedAttempts = 0;
-    else this.#pause(payload, state, unanswered);
-    return complete;
+    // The membership may have ended, or the partition is to be read again: then what is done is done, and no more.
+    if (payload.isStale() || state.round !== round) return false;
+    const pauses = this.#retryLater(payload, state, unanswered);
+    await this.#commit(payload, messages, state);
+    return !pauses;
   }
 
   #stateOf(partition: number): PartitionState {
-    const known = this.#partitions.get(partition);
-    if (known !== undefined) return known;
-    const state: PartitionState = { done: new Set(), failedAttempts: 0, hasCommitted: false };
+    const state = this.#partitions.get(partition) ?? new PartitionState();
     this.#partitions.set(partition, state);
     return state;
   }
 
-  /** Moves the offset over the messages at the front that are done. True when those are all. */
+  /** Moves the offset over what is done, and the reading over the whole slice: what is open is read again later. */
   async #commit(
     payload: EachBatchPayload,
     messages: EachBatchPayload['batch']['messages'],
     state: PartitionState,
-  ): Promise<boolean> {
-    const { done } = state;
-    const count = contiguousCount(messages, (offset) => done.has(offset));
-    const last = messages[count - 1];
-    if (last === undefined || payload.isStale()) return false;
+  ): Promise<void> {
+    const { topic, partition } = payload.batch;
+    const last = messages.at(-1);
+    if (last === undefined) return;
     payload.resolveOffset(last.offset);
-    for (const { offset } of messages.slice(0, count)) done.delete(offset);
-    await payload.commitOffsetsIfNecessary(payload.uncommittedOffsets());
-    state.hasCommitted = true;
+    const offset = state.progress.firstOpen ?? resolvedOffset(payload);
+    if (offset !== undefined && offset !== state.committed) {
+      await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+      state.committed = offset;
+    }
     await payload.heartbeat();
-    return count === messages.length;
   }
 
-  /** The other partitions go on. The group membership does too: fetches that bring nothing send heartbeats. */
-  #pause(payload: EachBatchPayload, state: PartitionState, server: Server): void {
-    const delayMs = backoffMs(state.failedAttempts, this.#options.maxBackoffMs);
-    state.failedAttempts += 1;
-    this.#metrics.bridgeRetries.inc({ cause: server });
-    const resume = payload.pause();
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      resume();
-    }, delayMs);
-    this.#timers.add(timer);
+  /**
+   * Sees to it that what is not done is read again. The partition pauses meanwhile when a server does not answer, when
+   * so many orders fail that it must be the server, or when reading has gone too far ahead. The other partitions go on.
+   * The group membership does too: fetches that bring nothing send heartbeats.
+   * @returns whether the partition pauses.
+   */
+  #retryLater(payload: EachBatchPayload, state: PartitionState, unanswered: Server | undefined): boolean {
+    const held = [...state.held.values()];
+    const failure = held.find(({ error }) => error !== undefined);
+    // A slow order gets on: it waits no longer than the others need to pass.
+    if (unanswered === undefined && failure === undefined) state.startBackoffAnew();
+    const cause = unanswered ?? held[0]?.server;
+    if (cause === undefined || !payload.isRunning()) return false;
+    this.#scheduleRetry(payload, state, { cause, err: failure?.error });
+    const pauses = unanswered !== undefined || this.#isTooMuch(state);
+    if (pauses) state.pauseUntilRetry(() => payload.pause());
+    return pauses;
+  }
+
+  #scheduleRetry(
+    { batch: { topic, partition } }: EachBatchPayload,
+    state: PartitionState,
+    why: { readonly cause: Server; readonly err: unknown },
+  ): void {
+    const isNew = state.retryLater(this.#options.maxBackoffMs, (offset) => {
+      this.#consumer.seek({ topic, partition, offset });
+    });
+    if (!isNew) return;
+    this.#metrics.bridgeRetries.inc({ cause: why.cause });
+    const heldOrders = [...state.held.keys()];
+    this.#logger.warn({ topic, partition, heldOrders, ...why }, 'what is not done is tried again later');
+  }
+
+  #isTooMuch({ held, progress }: PartitionState): boolean {
+    return held.size >= this.#options.parallelOrders || progress.ahead >= MAX_READ_AHEAD_OFFSETS;
   }
 }
 
 /** Asked before each step: a member that is stopping or was told to read elsewhere starts nothing new. */
-function mayContinue(payload: EachBatchPayload): boolean {
+function isOurs(payload: EachBatchPayload): boolean {
   return payload.isRunning() && !payload.isStale();
+}
+
+/** Behind everything of this partition that was read, the marks of transactions included. */
+function resolvedOffset(payload: EachBatchPayload): string | undefined {
+  const { topic, partition } = payload.batch;
+  const { topics } = payload.uncommittedOffsets();
+  const partitions = topics.find((entry) => entry.topic === topic)?.partitions;
+  // The library's types say number; it gives text.
+  return partitions?.find((entry) => String(entry.partition) === String(partition))?.offset;
 }

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { KafkaMessage } from 'kafkajs';
 import type { ExecutionBatch } from '../contracts/execution-batch';
 import type { MalformedMessage } from '../db/quarantine';
-import { parseOrderWorkflowId } from '../domain/ids';
+import { orderWorkflowId, parseOrderWorkflowId } from '../domain/ids';
 import type { Metrics } from '../observability/metrics';
 import type { DeadLetter } from './dead-letter';
 import {
@@ -37,14 +37,24 @@ export interface Slice {
   readonly messages: readonly KafkaMessage[];
   /** Offsets that are done. Grows while the slice is processed, also when that ends with an error. */
   readonly done: Set<string>;
+  /** Orders (by workflow id) that failed or are slow. Nothing is delivered to them, and the others go on; grows. */
+  readonly held: Map<string, HeldOrder>;
+}
+
+/** Why an order waits: what its delivery threw, or that it takes too long. */
+export interface HeldOrder {
+  readonly server: Server;
+  readonly error?: unknown;
 }
 
 export interface SliceControl {
   readonly metrics: Metrics;
   /** Shared by all partitions. */
   readonly limiter: Limiter;
-  /** So many orders may fail before the rest of the slice is left for later: then it is not the orders. */
-  readonly maxFailedOrders: number;
+  /** So many orders may be held before the rest of the slice is left for later: then it is not the orders. */
+  readonly maxHeldOrders: number;
+  /** An order that has taken so long in one slice is slow, and is held after its current signal. */
+  readonly slowOrderMs: number;
   /** False once the partition is no longer ours to work on. */
   readonly mayContinue: () => boolean;
   /** Throws when the group rebalances. */
@@ -53,7 +63,8 @@ export interface SliceControl {
 
 /**
  * Takes a slice through: malformed messages are put aside, repeats are dropped, the rest goes to Temporal, order by
- * order. Whatever is not in `done` afterwards has to be processed again.
+ * order; an order that fails is held and the others go on. Whatever is not in `done` afterwards has to be processed
+ * again.
  * @throws what a server or the group threw; `done` stays true.
  */
 export async function processSlice(
@@ -68,19 +79,32 @@ export async function processSlice(
   const settled = await ports.findSettled(executions);
   await control.heartbeat();
   const { repeats, fresh } = sortOutRepeats(executions, settled);
-  for (const { offset, execution } of repeats) {
-    settle(slice, offset, 'duplicate', control.metrics);
-    control.metrics.duplicateExecutions.inc({ source: execution.source, type: execution.type });
-  }
+  settleRepeats(slice, repeats, control.metrics);
   await deliverAll(slice, orderDeliveries(fresh), ports, control);
 }
 
-type Verdict = 'delivered' | 'duplicate' | 'malformed';
+type Verdict = 'delivered' | 'malformed';
 
 /** Counted once: a message that is done is not looked at again while this consumer holds the partition. */
 function settle(slice: Slice, offset: string, verdict: Verdict, metrics: Metrics): void {
   slice.done.add(offset);
   metrics.bridgeMessages.inc({ verdict });
+}
+
+/** Counted together: when a topic is read again nearly every message is one of these. */
+function settleRepeats(slice: Slice, repeats: readonly PlacedExecution[], metrics: Metrics): void {
+  const counts = new Map<string, { source: string; type: string; count: number }>();
+  for (const { offset, execution } of repeats) {
+    slice.done.add(offset);
+    const { source, type } = execution;
+    const entry = counts.get(`${type} ${source}`);
+    if (entry === undefined) counts.set(`${type} ${source}`, { source, type, count: 1 });
+    else entry.count += 1;
+  }
+  if (repeats.length > 0) metrics.bridgeMessages.inc({ verdict: 'duplicate' }, repeats.length);
+  for (const { source, type, count } of counts.values()) {
+    metrics.duplicateExecutions.inc({ source, type }, count);
+  }
 }
 
 interface MalformedPlace {
@@ -159,33 +183,43 @@ async function deliverAll(
   ports: ExecutionPorts,
   control: SliceControl,
 ): Promise<void> {
-  const outages: unknown[] = [];
+  const { held } = slice;
   const faults: unknown[] = [];
   const deliver = async (delivery: OrderDelivery): Promise<void> => {
-    if (faults.length > 0 || outages.length >= control.maxFailedOrders) return;
+    const order = orderWorkflowId(delivery.key);
+    if (faults.length > 0 || held.has(order) || held.size >= control.maxHeldOrders) return;
     try {
-      await deliverOrder(slice, delivery, ports, control);
+      const isSlow = await deliverOrder(slice, delivery, ports, control);
+      if (isSlow) held.set(order, { server: 'temporal' });
     } catch (error) {
-      (ports.unansweredBy(error) === undefined ? faults : outages).push(error);
+      const server = ports.unansweredBy(error);
+      if (server === undefined) faults.push(error);
+      else held.set(order, { server, error });
     }
   };
   await Promise.all(deliveries.map((delivery) => control.limiter(() => deliver(delivery))));
   // Only now, when nothing of the slice is under way any more, may the partition be let go of.
-  for (const error of [...faults, ...outages]) throw error;
+  for (const fault of faults) throw fault;
 }
 
-/** Strictly one signal after the other: a later one must not overtake an earlier one that failed. */
+/**
+ * Strictly one signal after the other: a later one must not overtake an earlier one that failed.
+ * @returns true when the order took too long and the rest of it waits.
+ */
 async function deliverOrder(
   slice: Slice,
   { key, signals }: OrderDelivery,
   ports: ExecutionPorts,
   control: SliceControl,
-): Promise<void> {
+): Promise<boolean> {
+  const slowAt = performance.now() + control.slowOrderMs;
   for (const signal of signals) {
-    if (!control.mayContinue()) return;
+    if (!control.mayContinue()) return false;
+    if (performance.now() > slowAt) return true;
     const target = await ports.deliver(executionBatchOf(key, signal));
     control.metrics.bridgeSignals.inc({ target });
     for (const { offset } of signal) settle(slice, offset, 'delivered', control.metrics);
     await control.heartbeat();
   }
+  return false;
 }

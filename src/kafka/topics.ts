@@ -78,7 +78,13 @@ function topicConfigs({ prefix, partitions, replicationFactor }: EnsureTopicsOpt
   const names = topicNames(prefix);
   const size = { numPartitions: partitions, replicationFactor };
   return [
-    { topic: names.executions, ...size },
+    {
+      topic: names.executions,
+      ...size,
+      // The broker's clock, not the producer's: a record stamped 1970 would be deleted as too old before it is read, and
+      // one stamped 9999 would be refused, or kept for ever.
+      configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
+    },
     { topic: names.venueCommands, ...size },
     {
       topic: names.deadLetters,

@@ -9,6 +9,7 @@ import { connectClient } from '../temporal/connection';
 import { createExecutionGateway } from '../temporal/execution-gateway';
 import { connectExecutionPorts } from './execution-ports';
 import { openKafka } from './kafka-parts';
+import { startLagSampling } from './lag-sampling';
 import { databaseCheck, openAdminServer, openPool } from './process-parts';
 
 /** Reads executions from Kafka and hands each to the run of its order. */
@@ -28,6 +29,7 @@ export async function runFillBridge(wrap?: (ports: ExecutionPorts) => ExecutionP
       rpcTimeoutMs: config.TEMPORAL_RPC_TIMEOUT_MS,
     });
     const { kafka, topics } = await openKafka(config, logger, 'tekil-fill-bridge');
+    startLagSampling(lifecycle, config, { kafka, topic: topics.executions }, metrics, logger);
     const letters = createDeadLetterProducer(kafka, {
       topic: topics.deadLetters,
       timeoutMs: config.KAFKA_REQUEST_TIMEOUT_MS,

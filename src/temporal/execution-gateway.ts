@@ -1,9 +1,9 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { ServiceError, WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { ExecutionBatch } from '../contracts/execution-batch';
 import { lateExecutionsWorkflowId, orderWorkflowId } from '../domain/ids';
 import type { lateExecutionsWorkflow } from '../../workflows';
 import { accountIdAttribute, executionsSignal } from '../../workflows/messages';
-import type { ExecutionGateway } from './order-gateway';
+import { TemporalUnavailableError, type ExecutionGateway } from './order-gateway';
 import { underDeadline } from './rpc';
 
 export interface ExecutionGatewayOptions {
@@ -36,8 +36,25 @@ async function signalOrder(
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
+    if (takesNoSignal(error)) {
+      throw new TemporalUnavailableError(
+        `the run ${handle.workflowId} takes no more signals until a worker has continued it`,
+        { cause: error },
+      );
+    }
     throw error;
   }
+}
+
+const GRPC_INVALID_ARGUMENT = 3;
+
+/**
+ * The server holds a bounded number of signals for one run (10,000), and says so with a code that elsewhere means a
+ * fault of the caller. It is met when no worker runs for long, and it concerns this order alone: waiting cures it.
+ */
+function takesNoSignal(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || !(error.cause instanceof Error)) return false;
+  return 'code' in error.cause && error.cause.code === GRPC_INVALID_ARGUMENT;
 }
 
 /** The late run is started by its signal; after its end the next signal starts it again. */

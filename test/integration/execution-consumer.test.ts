@@ -3,42 +3,17 @@ import { ConfigResourceTypes } from 'kafkajs';
 import type { ExecutionEvent } from '../../src/contracts/execution-event';
 import { executionContentHash } from '../../src/domain/execution-hash';
 import { parseExecution } from '../../src/kafka/parse-execution';
-import {
-  countOf,
-  fillsOf,
-  idsOf,
-  newGroupId,
-  openBench,
-  type BridgeBench,
-} from '../support/execution-bridge';
+import { countOf, fillsOf, idsOf, newGroupId, useBench } from '../support/execution-bridge';
 import { aMessage, anAcknowledgement, anEvent } from '../support/execution-events';
-import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
-let database: TestDatabase;
-let bench: BridgeBench;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-});
-
-beforeEach(async () => {
-  bench = await openBench(database.pool);
-});
-
-afterEach(async () => {
-  await bench.close();
-});
+const bench = useBench();
 
 /** What the transaction of applyExecutions leaves behind for the look-up. */
 async function markProcessed(events: readonly ExecutionEvent[]): Promise<void> {
   for (const event of events) {
     const parsed = parseExecution(aMessage(event));
     if (parsed.kind !== 'execution') throw new Error(parsed.fault);
-    await database.pool.query(
+    await bench.pool.query(
       `insert into processed_events (source, event_type, event_id, content_hash, event_time)
        values ($1, $2, $3, decode($4, 'hex'), $5)`,
       [event.source, event.type, event.executionId, executionContentHash(parsed.execution), event.executedAt],
@@ -47,7 +22,7 @@ async function markProcessed(events: readonly ExecutionEvent[]): Promise<void> {
 }
 
 async function quarantined() {
-  const { rows } = await database.pool.query<{
+  const { rows } = await bench.pool.query<{
     detail: string;
     payload: string;
     execution_id: string | null;

@@ -2,35 +2,10 @@ import { createServer, type AddressInfo } from 'node:net';
 import { createPool } from '../../src/db/pool';
 import { findSettled } from '../../src/db/settled-events';
 import { silentLogger } from '../../src/observability/logger';
-import {
-  countOf,
-  fillsOf,
-  idsOf,
-  openBench,
-  temporalIsAway,
-  type BridgeBench,
-} from '../support/execution-bridge';
-import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { countOf, fillsOf, idsOf, temporalIsAway, useBench } from '../support/execution-bridge';
 import { waitFor } from '../support/wait-for';
 
-let database: TestDatabase;
-let bench: BridgeBench;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-});
-
-beforeEach(async () => {
-  bench = await openBench(database.pool);
-});
-
-afterEach(async () => {
-  await bench.close();
-});
+const bench = useBench();
 
 describe('when a server does not answer', () => {
   test('while Temporal is away nothing is committed; when it is back nothing was lost', async () => {

@@ -11,6 +11,7 @@ import { connectExecutionPorts } from '../../src/services/execution-ports';
 import { TemporalUnavailableError, type ExecutionGateway } from '../../src/temporal/order-gateway';
 import { anEvent } from './execution-events';
 import { createTestTopics, type TestTopics } from './kafka-topics';
+import { createTestDatabase, type TestDatabase } from './test-database';
 import { waitFor } from './wait-for';
 
 /** Stands in for Temporal: remembers what it accepted, and can refuse. */
@@ -104,11 +105,49 @@ export interface BridgeBench {
   readonly groupId: string;
   start(overrides?: Partial<BridgeParts>): Promise<RunningBridge>;
   /** Resolves when the group's offsets stand at the end of `executions`. */
-  everythingCommitted(groupId?: string): Promise<void>;
+  everythingCommitted(groupId?: string, timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openBench(pool: Pool): Promise<BridgeBench> {
+/**
+ * A database for the test file that calls this, and a bench for each of its tests. What it returns may be used within
+ * the tests.
+ */
+export function useBench(): BridgeBench & { readonly pool: Pool } {
+  let database: TestDatabase;
+  let bench: BridgeBench;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(async () => {
+    await database.drop();
+  });
+  beforeEach(async () => {
+    bench = await openBench(database.pool);
+  });
+  afterEach(async () => {
+    await bench.close();
+  });
+  return {
+    get pool() {
+      return database.pool;
+    },
+    get topics() {
+      return bench.topics;
+    },
+    get gateway() {
+      return bench.gateway;
+    },
+    get groupId() {
+      return bench.groupId;
+    },
+    start: (overrides) => bench.start(overrides),
+    everythingCommitted: (...args) => bench.everythingCommitted(...args),
+    close: () => bench.close(),
+  };
+}
+
+async function openBench(pool: Pool): Promise<BridgeBench> {
   const topics = await createTestTopics();
   const gateway = new RecordingGateway();
   const groupId = newGroupId();
@@ -122,8 +161,9 @@ export async function openBench(pool: Pool): Promise<BridgeBench> {
       bridges.push(bridge);
       return bridge;
     },
-    everythingCommitted: async (group = groupId) => {
-      await waitFor('all offsets to be committed', async () => (await topics.lagOf(group)) === 0);
+    everythingCommitted: async (group = groupId, timeoutMs = 20_000) => {
+      const committed = async (): Promise<boolean> => (await topics.lagOf(group)) === 0;
+      await waitFor('all offsets to be committed', committed, timeoutMs);
     },
     close: async () => {
       await Promise.all(bridges.map((bridge) => bridge.stop()));
@@ -137,11 +177,15 @@ export function newGroupId(): string {
 }
 
 /** Fills of several orders, one after the other round and round, with ids that tell their order's sequence. */
-export function fillsOf(orders: number, fillsEach: number): ExecutionEvent[] {
-  const accountId = `a-${randomUUID()}`;
+export function fillsOf(
+  orders: number,
+  fillsEach: number,
+  accountId = `a-${randomUUID()}`,
+): ExecutionEvent[] {
+  const run = randomUUID().slice(0, 8);
   return Array.from({ length: orders * fillsEach }, (_, n) => {
     const order = n % orders;
-    const executionId = `${accountId}-${order}-${Math.floor(n / orders)}`;
+    const executionId = `${run}-${order}-${Math.floor(n / orders)}`;
     return anEvent({ accountId, clientOrderId: `order-${order}`, executionId });
   });
 }

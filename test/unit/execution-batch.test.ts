@@ -2,7 +2,6 @@ import { executionOf, executionEvent, type ExecutionEvent } from '../../src/cont
 import { executionContentHash } from '../../src/domain/execution-hash';
 import {
   backoffMs,
-  contiguousCount,
   MAX_EXECUTIONS_PER_SIGNAL,
   MAX_SIGNAL_BYTES,
   orderDeliveries,
@@ -80,20 +79,6 @@ describe('grouping by order', () => {
       expect(bytes).toBeLessThan(MAX_SIGNAL_BYTES * 1.01);
     }
     expect(signals.flatMap(offsets)).toEqual(offsets(batch));
-  });
-});
-
-describe('how far offsets may move', () => {
-  const messages = ['5', '6', '9', '12'].map((offset) => ({ offset }));
-  const count = (...done: string[]) => contiguousCount(messages, (offset) => done.includes(offset));
-
-  test('not over the first message that is not done', () => {
-    expect(count('6', '9', '12')).toBe(0);
-    expect(count('5', '6', '12')).toBe(2);
-  });
-
-  test('over holes in the numbering', () => {
-    expect(count('5', '6', '9', '12')).toBe(4);
   });
 });
 
