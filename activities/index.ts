@@ -4,13 +4,16 @@ import type {
   OpenOrderCommand,
   OpenOrderResult,
 } from '../src/contracts/order-messages';
+import type { PurgeResult, VerifyPage, VerifyProgress } from '../src/contracts/maintenance';
 import type { VenueCommand } from '../src/contracts/venue-command';
 import type { OrderKey } from '../src/domain/ids';
 import { applyExecutions } from './apply-executions';
 import type { ActivityDependencies } from './dependencies';
 import { openOrder } from './open-order';
 import { markUnacknowledged, requestCancel, type OrderStatusResult } from './order-lifecycle';
+import { purgeDedupRows, type PurgeDependencies } from './purge-dedup-rows';
 import { sendToVenue } from './send-to-venue';
+import { verifyPositions, type VerifyDependencies } from './verify-positions';
 
 export type { ActivityDependencies } from './dependencies';
 
@@ -33,5 +36,20 @@ export function createActivities(deps: ActivityDependencies): Activities {
     applyExecutions: (command) => applyExecutions(deps, command),
     requestCancel: (request) => requestCancel(deps, request),
     markUnacknowledged: (key) => markUnacknowledged(deps, key),
+  };
+}
+
+export type MaintenanceDependencies = PurgeDependencies & VerifyDependencies;
+
+/** The activities of the scheduled workflows. They run on a task queue of their own. */
+export interface MaintenanceActivities {
+  readonly purgeDedupRows: () => Promise<PurgeResult>;
+  readonly verifyPositions: (soFar: VerifyProgress) => Promise<VerifyPage>;
+}
+
+export function createMaintenanceActivities(deps: MaintenanceDependencies): MaintenanceActivities {
+  return {
+    purgeDedupRows: () => purgeDedupRows(deps),
+    verifyPositions: (soFar) => verifyPositions(deps, soFar),
   };
 }

@@ -24,7 +24,7 @@ export async function openOrder(
 ): Promise<OpenOrderResult> {
   const outcome = (await alreadyKnown(deps, command)) ?? (await open(deps, command));
   if (outcome.answer !== undefined) deps.announceAnswer(command.request, outcome.answer);
-  const sent = outcome.result.outcome === 'opened' && (await send(deps, command));
+  const sent = outcome.result.outcome === 'opened' && (wasSent(outcome) || (await send(deps, command)));
   return { ...outcome.result, sent };
 }
 
@@ -41,8 +41,13 @@ async function alreadyKnown(
   return known.late && known.outcome === undefined ? store(deps, command, {}) : known.outcome;
 }
 
+/** A refusal goes to the workflow with its reason: the Temporal UI is where an operator looks first. */
 async function open(deps: ActivityDependencies, command: OpenOrderCommand): Promise<OpenOrderOutcome> {
-  return store(deps, command, await decide(deps, command.request.symbol));
+  const decision = await decide(deps, command.request.symbol);
+  const outcome = await store(deps, command, decision);
+  const { refusal } = decision;
+  if (!outcome.stored || refusal === undefined || outcome.result.code !== refusal.code) return outcome;
+  return { ...outcome, result: { ...outcome.result, reason: refusal.detail } };
 }
 
 function store(
@@ -53,6 +58,14 @@ function store(
   return step('storing the order and its answer', () =>
     storeOrder(deps.pool, command, decision, deps.openOrderHooks),
   );
+}
+
+/**
+ * The venue has spoken about the order, or is being asked about it: it was sent, and is never sent again blindly. This is
+ * met when a run is reset to its beginning.
+ */
+function wasSent({ stored, result }: OpenOrderOutcome): boolean {
+  return !stored && result.status !== 'PENDING_NEW';
 }
 
 async function send(deps: ActivityDependencies, { request }: OpenOrderCommand): Promise<boolean> {

@@ -16,6 +16,11 @@ const environment = z.object({
   TEMPORAL_ADDRESS: hostAndPort,
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
   TEMPORAL_TASK_QUEUE: z.string().min(1).default('tekil-orders'),
+  /** Stands before the ids of the schedules; lets several installations share a namespace. */
+  TEMPORAL_SCHEDULE_PREFIX: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{0,64}$/, 'must be letters, digits, dots, underscores or hyphens')
+    .default(''),
   TEMPORAL_RPC_TIMEOUT_MS: positiveInt.default(3_000),
 
   KAFKA_BROKERS: z
@@ -42,6 +47,10 @@ const environment = z.object({
   /** Health and metrics; 0 picks a free port. */
   ADMIN_HOST: z.string().default('127.0.0.1'),
   ADMIN_PORT: port.default(0),
+  /** Of the gauges that are measured now and then. */
+  SAMPLE_INTERVAL_MS: positiveInt.default(15_000),
+  /** On ADMIN_HOST, the Temporal SDK's own metrics; of order-api and order-worker. Off when it is not set. */
+  TEMPORAL_METRICS_PORT: port.min(1).optional(),
 
   ORDER_ACCEPT_WINDOW_MS: positiveInt.default(10_000),
   VENUE_ACK_TIMEOUT_MS: positiveInt.default(30_000),
@@ -52,10 +61,28 @@ const environment = z.object({
   WORKER_SHUTDOWN_GRACE_MS: positiveInt.default(5_000),
   WORKER_SHUTDOWN_FORCE_MS: positiveInt.default(8_000),
 
+  /** How long a dedup row lives; at least what the broker keeps, plus what dead letters are held for. */
+  DEDUP_WINDOW_DAYS: positiveInt.max(3_650).default(30),
+  /** How long the key of an order lives after the order has ended and nothing more has happened to it. */
+  DEDUP_KEY_WINDOW_DAYS: positiveInt.max(3_650).default(30),
+  DEDUP_PURGE_BATCH_ROWS: positiveInt.max(100_000).default(10_000),
+  /** Of each table, in one run of the cleanup. */
+  DEDUP_PURGE_MAX_BATCHES: positiveInt.default(500),
+  DEDUP_PURGE_PAUSE_MS: positiveInt.max(10_000).default(50),
+
   BRIDGE_PARALLEL_ORDERS: positiveInt.default(16),
   BRIDGE_MAX_BACKOFF_MS: positiveInt.default(10_000),
 
-  QUOTE_GATE_URL: z.url().default('http://127.0.0.1:8090'),
+  /** Of quote-health; several instances with commas between them. */
+  QUOTE_GATE_URL: z
+    .string()
+    .refine(
+      (text) => text.split(',').every((each) => /^https?:\/\/[^/\s]/.test(each.trim()) && URL.canParse(each)),
+      {
+        error: 'must be an http:// or https:// address, or several with commas between them',
+      },
+    )
+    .default('http://127.0.0.1:8090'),
   QUOTE_GATE_TIMEOUT_MS: positiveInt.default(250),
   GATE_HOST: z.string().default('127.0.0.1'),
   GATE_PORT: port.default(8090),
@@ -68,6 +95,47 @@ const environment = z.object({
   QUOTE_MAX_SILENCE_MS: positiveInt.default(1_000),
   QUOTE_MAX_SOURCE_AGE_MS: positiveInt.default(2_000),
   QUOTE_MAX_CLOCK_OFFSET_MS: positiveInt.default(500),
+  /** An offset that moves by more within five minutes is an alarm. */
+  QUOTE_MAX_CLOCK_DRIFT_MS: positiveInt.default(100),
+  QUOTE_FEED_GROUP: z.ipv4().optional(),
+  /** A second line with the same numbers; there is none when it is not set. */
+  QUOTE_FEED_B_PORT: port.optional(),
+  /** QUOTE_FEED_HOST when it is not set. */
+  QUOTE_FEED_B_HOST: z.string().optional(),
+  QUOTE_FEED_B_GROUP: z.ipv4().optional(),
+  /** So long one line may be behind the other before a gap is a gap. */
+  QUOTE_GAP_WINDOW_MS: positiveInt.default(20),
+  /** The re-request server of the feed; what is missed stays missed when it is not set. */
+  QUOTE_REREQUEST_PORT: port.min(1).optional(),
+  /** QUOTE_FEED_HOST when it is not set. */
+  QUOTE_REREQUEST_HOST: z.string().optional(),
+  QUOTE_REREQUEST_TIMEOUT_MS: positiveInt.default(250),
+  QUOTE_REREQUEST_ATTEMPTS: positiveInt.default(3),
+  /** `udp`: the feed of the QUOTE_FEED variables; `binance`: that of the BINANCE variables. */
+  QUOTE_SOURCE: z.enum(['udp', 'binance']).default('udp'),
+  /** Of the UDP feed: `tekil`, or the path of a module; docs/quote-decoders.md. */
+  QUOTE_DECODER: z.string().min(1).default('tekil'),
+  BINANCE_STREAM: z.enum(['spot-depth', 'futures-depth', 'futures-bookTicker']).default('spot-depth'),
+  /** Must be set when QUOTE_SOURCE is binance. */
+  BINANCE_SYMBOLS: z
+    .string()
+    .regex(
+      /^[A-Z0-9][A-Z0-9_]*(,[A-Z0-9][A-Z0-9_]*)*$/,
+      'must be symbols with commas between them, e.g. BTCUSDT,ETHUSDT',
+    )
+    .transform((text) => [...new Set(text.split(','))])
+    .pipe(z.array(z.string().max(32)).max(200, 'must be at most 200 symbols'))
+    .optional(),
+  /** The venue's own when it is not set. */
+  BINANCE_WS_URL: z
+    .string()
+    .regex(/^wss?:\/\/[^\s?#]*[^\s?#/]$/, 'must start with wss:// and end without a slash')
+    .optional(),
+  /** The venue's own when it is not set. */
+  BINANCE_REST_URL: z
+    .string()
+    .regex(/^https?:\/\/[^\s?#]*[^\s?#/]$/, 'must start with https:// and end without a slash')
+    .optional(),
 
   VENUE_GROUP_ID: z.string().min(1).default('simulated-venue'),
   VENUE_SOURCE: z.string().min(1).default('SIM'),

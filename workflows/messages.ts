@@ -58,5 +58,7 @@ export interface OrderWorkflowResult {
   readonly outcome: OpenOrderResult['outcome'];
   readonly status: OrderStatus;
   readonly code?: string;
+  /** The facts of a refusal, for people. */
+  readonly reason?: string;
   readonly cumulativeQuantity: string;
 }

@@ -58,6 +58,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<OrderWor
     outcome: opened.outcome,
     status: run.status,
     ...(opened.code === undefined ? {} : { code: opened.code }),
+    ...(opened.reason === undefined ? {} : { reason: opened.reason }),
     cumulativeQuantity: run.cumulativeQuantity,
   };
 }
@@ -225,10 +226,14 @@ function show(run: OrderRun, status: OrderStatus): void {
   }
   run.status = status;
   const { request } = run.input.command;
-  const code = run.opened?.code === undefined ? '' : ` (${run.opened.code})`;
   setCurrentDetails(
-    `${orderSummary(request)}: **${status}**${code}, filled ${run.cumulativeQuantity} of ${request.quantity}`,
+    `${orderSummary(request)}: **${status}**${refusalText(run)}, filled ${run.cumulativeQuantity} of ${request.quantity}`,
   );
+}
+
+function refusalText({ opened }: OrderRun): string {
+  if (opened?.code === undefined) return '';
+  return opened.reason === undefined ? ` (${opened.code})` : ` (${opened.code}: ${opened.reason})`;
 }
 
 async function handOver(run: OrderRun): Promise<never> {

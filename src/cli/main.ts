@@ -2,10 +2,12 @@
 import { Command } from 'commander';
 import { registerApiKey } from './api-key';
 import { registerBootstrap } from './bootstrap';
+import { registerDedup } from './dedup';
 import { registerExecutions } from './executions';
 import { registerMigrate } from './migrate';
 import { registerOpenapi } from './openapi';
 import { registerPositions } from './positions';
+import { registerSchedules } from './schedules';
 import { registerSchemas } from './schemas';
 
 /** Each command is a file of its own; this is only their list. */
@@ -15,6 +17,8 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   registerApiKey,
   registerExecutions,
   registerPositions,
+  registerDedup,
+  registerSchedules,
   registerOpenapi,
   registerSchemas,
 ];

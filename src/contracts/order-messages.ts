@@ -26,6 +26,8 @@ export interface OpenOrderResult {
   readonly status: OrderStatus;
   /** The refusal's code, when refused. */
   readonly code?: string;
+  /** The facts of the refusal in one sentence, e.g. `stale quote: 1240 ms`; from the attempt that stored it. */
+  readonly reason?: string;
   /** Executions of this order had arrived before it did. */
   readonly parkedExecutions: boolean;
   /** NEW_ORDER has reached the venue's topic; false also when there is nothing to send. */

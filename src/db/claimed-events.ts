@@ -73,7 +73,8 @@ function verdicts(hashed: readonly Hashed[], { candidates, inserted, known }: Cl
 
 /**
  * Leaves out what an operator has decided about while it was parked: a copy of it may still be on its way here when
- * the order appears, and it must not be applied behind the operator's back.
+ * the order appears, and it must not be applied behind the operator's back. The rows are inserted in the order given,
+ * which the plan for leaving out would else be free to change.
  */
 async function insertProcessed(connection: PoolClient, candidates: readonly Hashed[]): Promise<Set<string>> {
   const rows = await allRows<ExecutionIdentity>(connection, {
@@ -81,12 +82,13 @@ async function insertProcessed(connection: PoolClient, candidates: readonly Hash
     text: `
       insert into processed_events (source, event_type, event_id, content_hash, event_time)
       select e.source, e.event_type, e.event_id, decode(e.hash, 'hex'), e.event_time
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
-        as e (source, event_type, event_id, hash, event_time)
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) with ordinality
+        as e (source, event_type, event_id, hash, event_time, number)
       where not exists (
         select from parked_executions k
         where k.source = e.source and k.event_type = e.event_type and k.execution_id = e.event_id
           and k.content_hash = decode(e.hash, 'hex') and k.decision_id is not null)
+      order by e.number
       on conflict on constraint processed_events_pkey do nothing
       returning source as "source", event_type as "type", event_id as "executionId"`,
     values: [

@@ -1,9 +1,9 @@
-import type { ExecutionIdentity } from '../domain/execution';
+import type { Execution, ExecutionIdentity } from '../domain/execution';
 import { allRows, type Queryable } from './pool';
 
 /** An event by its identity and its content. */
 export interface EventContent {
-  readonly execution: ExecutionIdentity;
+  readonly execution: ExecutionIdentity & Pick<Execution, 'executedAt'>;
   /** SHA-256 of the normalised content, hexadecimal. */
   readonly contentHash: string;
 }
@@ -12,6 +12,8 @@ export interface EventContent {
  * Which of these events, each with this very content, need nothing more: processed, or set aside as parked, as a
  * conflict or as of the wrong order, decided or not. One statement; an event that is missing from the result is new,
  * or its row is older than the dedup window, and the transaction that applies it decides.
+ *
+ * The same content has the same stamp. With it a partitioned table is read in one partition, not in each.
  */
 export async function findSettled<E extends EventContent>(
   queryable: Queryable,
@@ -22,12 +24,12 @@ export async function findSettled<E extends EventContent>(
     name: 'find-settled',
     text: `
       with e as materialized (
-        select source, event_type, event_id, decode(hash, 'hex') as content_hash, number
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality
-          as given (source, event_type, event_id, hash, number)
+        select source, event_type, event_id, decode(hash, 'hex') as content_hash, event_time, number
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) with ordinality
+          as given (source, event_type, event_id, hash, event_time, number)
       )
       select e.number::integer as "number"
-      from e join processed_events p using (source, event_type, event_id)
+      from e join processed_events p using (source, event_type, event_id, event_time)
       where p.content_hash = e.content_hash
       union all
       select e.number::integer
@@ -45,6 +47,7 @@ export async function findSettled<E extends EventContent>(
       events.map(({ execution }) => execution.type),
       events.map(({ execution }) => execution.executionId),
       events.map(({ contentHash }) => contentHash),
+      events.map(({ execution }) => execution.executedAt),
     ],
   });
   return new Set(rows.map(({ number }) => events[number - 1]).filter((event) => event !== undefined));

@@ -17,6 +17,16 @@ export interface PositionDifference extends PositionKey {
   readonly folded: string;
 }
 
+/** Which positions to look at. */
+export interface PositionPage {
+  /** Only this account's. */
+  readonly accountId?: string | undefined;
+  /** Those behind this one; the empty key is before all. */
+  readonly after?: PositionKey | undefined;
+  /** At most so many. */
+  readonly limit: number;
+}
+
 /**
  * Folds every position again from all its fills, without any checkpoint, and hands over what differs from what is
  * stored. Each position is read in one snapshot, so bookings may go on meanwhile.
@@ -28,47 +38,64 @@ export async function verifyPositions(
   accountId: string | undefined,
   onDifference: (difference: PositionDifference) => void,
 ): Promise<number> {
-  const verifyAll = async (keys: readonly PositionKey[]): Promise<void> => {
-    for (const key of keys)
-      for (const difference of await verifyPosition(pool, key)) onDifference(difference);
-  };
-  const lost = await listLostKeys(pool, accountId);
-  await verifyAll(lost);
-  let count = lost.length;
-  let after: PositionKey | undefined = { accountId: '', symbol: '' };
-  while (after !== undefined) {
-    const keys = await listKeys(pool, accountId, after);
-    await verifyAll(keys);
-    count += keys.length;
-    after = keys.length < KEY_PAGE ? undefined : keys.at(-1);
-  }
+  let count = 0;
+  let after: PositionKey | undefined;
+  do {
+    const page: PositionPage = { accountId, after, limit: KEY_PAGE };
+    after = await verifyPositionPage(pool, page, (_key, differences) => {
+      count += 1;
+      differences.forEach(onDifference);
+    });
+  } while (after !== undefined);
   return count;
 }
 
-/** Where there are fills but no position: never, unless somebody deleted it. Reads all fills once. */
-async function listLostKeys(queryable: Queryable, accountId: string | undefined): Promise<PositionKey[]> {
-  return allRows<{ accountId: string; symbol: string }>(queryable, {
-    text: `
-      select distinct f.account_id as "accountId", f.symbol as "symbol"
-      from fills f
-      where ($1::text is null or f.account_id = $1::text)
-        and not exists (select from positions p where p.account_id = f.account_id and p.symbol = f.symbol)
-      order by 1, 2`,
-    values: [accountId ?? null],
-  });
+/**
+ * The same for one page, in the order of the keys.
+ * @param onVerified called after each position with what differs.
+ * @returns the last position of the page when there may be more behind it.
+ */
+export async function verifyPositionPage(
+  pool: Pool,
+  page: PositionPage,
+  onVerified: (key: PositionKey, differences: readonly PositionDifference[]) => void,
+): Promise<PositionKey | undefined> {
+  const keys = await listKeys(pool, page);
+  for (const key of keys) onVerified(key, await verifyPosition(pool, key));
+  return keys.length < page.limit ? undefined : keys.at(-1);
 }
 
+/**
+ * The keys of positions, and of fills: a position whose row somebody deleted has only these. The distinct keys of fills
+ * are found by leaping from one to the next in the index, so the cost grows with the positions and not with the fills.
+ */
 async function listKeys(
   queryable: Queryable,
-  accountId: string | undefined,
-  after: PositionKey,
+  { accountId, after, limit }: PositionPage,
 ): Promise<PositionKey[]> {
   return allRows<{ accountId: string; symbol: string }>(queryable, {
     text: `
-      select account_id as "accountId", symbol as "symbol" from positions
-      where ($1::text is null or account_id = $1::text) and (account_id, symbol) > ($2::text, $3::text)
+      with recursive filled (account_id, symbol) as (
+        (select f.account_id, f.symbol from fills f
+         where (f.account_id, f.symbol) > ($2::text, $3::text) and ($1::text is null or f.account_id = $1::text)
+         order by f.account_id, f.symbol limit 1)
+        union all
+        (select next.account_id, next.symbol from filled
+         cross join lateral (
+           select f.account_id, f.symbol from fills f
+           where (f.account_id, f.symbol) > (filled.account_id, filled.symbol)
+             and ($1::text is null or f.account_id = $1::text)
+           order by f.account_id, f.symbol limit 1) next)
+      )
+      select account_id as "accountId", symbol as "symbol" from (
+        (select account_id, symbol from positions
+         where (account_id, symbol) > ($2::text, $3::text) and ($1::text is null or account_id = $1::text)
+         order by account_id, symbol limit $4::integer)
+        union
+        (select account_id, symbol from filled limit $4::integer)
+      ) keys
       order by account_id, symbol limit $4::integer`,
-    values: [accountId ?? null, after.accountId, after.symbol, KEY_PAGE],
+    values: [accountId ?? null, after?.accountId ?? '', after?.symbol ?? '', limit],
   });
 }
 

@@ -88,6 +88,8 @@ async function decideOn(
     decidedBy: operatorOf(response),
     ...(order === undefined ? {} : { order }),
   });
+  const outcome = decided.repeated ? 'repeated' : decided.decision.outcome;
+  deps.metrics.operatorDecisions.inc({ decision, outcome });
   // When Temporal does not answer, the same request again tells the run what is decided already.
   if (decided.forRun !== undefined) await deps.executions.deliver(decided.forRun);
   replyJson(response, 200, { id: eventId, decision: decided.decision, repeated: decided.repeated });
@@ -104,6 +106,7 @@ async function decideOr409(deps: AppDeps, command: DecisionCommand): ReturnType<
     return await decide(deps.pool, command, deps.readPayload);
   } catch (error) {
     if (!(error instanceof DecisionRefusedError)) throw error;
+    deps.metrics.operatorDecisions.inc({ decision: command.decision, outcome: 'refused' });
     throw new ProblemError(PROBLEMS[error.kind], error.message, { cause: error });
   }
 }

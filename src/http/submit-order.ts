@@ -3,6 +3,7 @@ import type { OpenOrderCommand, StoredAnswer } from '../contracts/order-messages
 import { recordRefusal } from '../db/open-order';
 import { findOrder, findSubmission, type Submission } from '../db/orders';
 import type { Pool } from '../db/pool';
+import type { OrderKey } from '../domain/ids';
 import type { OrderRequest } from '../domain/order';
 import { differingFields, requestHash, type HashedField } from '../domain/request-hash';
 import type { OrderGateway } from '../temporal/order-gateway';
@@ -47,7 +48,7 @@ export async function submitOrder(
 ): Promise<SubmitOutcome> {
   const deadlineMs = performance.now() + deps.answerDeadlineMs;
   const hash = requestHash(request);
-  const submission = await findSubmission(deps.pool, request);
+  const submission = await look(deps.pool, request);
   const known = await knownOutcome(deps, request, hash, submission);
   if (known !== undefined) return known;
 
@@ -62,14 +63,23 @@ export async function submitOrder(
     const run = await deps.gateway.start(command);
     if (run === 'closed') return await closedOutcome(deps, command);
     const news = Promise.race([expectation.answer, gone().then((): typeof GONE => GONE)]);
-    const answer = await awaitAnswer(deps, request, { news, deadlineMs, firstPollMs: FIRST_POLL_MS[run] });
-    return answer === undefined ? { kind: 'pending' } : await outcomeOf(deps, command, answer);
+    return await awaitOutcome(deps, command, { news, deadlineMs, firstPollMs: FIRST_POLL_MS[run] });
   } finally {
     expectation.release();
   }
 }
 
-/** What the key already holds; undefined for a new key. */
+/**
+ * What is stored under a key. The key's row and the order are read one after the other, and an order that is being
+ * opened commits both at once: an order without its key is looked at once more, so that it is known to be a purged one.
+ */
+async function look(pool: Pool, key: OrderKey): Promise<Submission> {
+  const submission = await findSubmission(pool, key);
+  const half = submission.answer === undefined && submission.order !== undefined;
+  return half ? findSubmission(pool, key) : submission;
+}
+
+/** What the key already holds, or after its row is purged the order as it stands; undefined for a new key. */
 async function knownOutcome(
   deps: SubmitOrderDeps,
   request: OrderRequest,
@@ -113,7 +123,7 @@ async function reused({ pool }: SubmitOrderDeps, request: OrderRequest): Promise
  */
 async function closedOutcome(deps: SubmitOrderDeps, command: OpenOrderCommand): Promise<SubmitOutcome> {
   const { request, requestHash: hash } = command;
-  const submission = await findSubmission(deps.pool, request);
+  const submission = await look(deps.pool, request);
   const known = await knownOutcome(deps, request, hash, submission);
   if (known !== undefined) return known;
   const acceptBy = await deps.gateway.closedRunAcceptBy(request);
@@ -123,7 +133,9 @@ async function closedOutcome(deps: SubmitOrderDeps, command: OpenOrderCommand): 
     code: 'ABANDONED',
     detail: 'the run of this order was ended before it opened the order; send it under a new clientOrderId',
   });
-  return answer === undefined ? { kind: 'pending' } : outcomeOf(deps, command, answer);
+  if (answer !== undefined) return outcomeOf(deps, command, answer);
+  const opened = await look(deps.pool, request);
+  return (await knownOutcome(deps, request, hash, opened)) ?? { kind: 'pending' };
 }
 
 interface Wait {
@@ -134,21 +146,24 @@ interface Wait {
   readonly firstPollMs: number;
 }
 
-/** Told, or read from the key's row, whichever comes first; undefined when neither came in time. */
-async function awaitAnswer(
-  { pool }: SubmitOrderDeps,
-  request: OrderRequest,
+/** Told, or read from the key's row, whichever comes first. */
+async function awaitOutcome(
+  deps: SubmitOrderDeps,
+  command: OpenOrderCommand,
   { news, deadlineMs, firstPollMs }: Wait,
-): Promise<StoredAnswer | undefined> {
+): Promise<SubmitOutcome> {
+  const { request, requestHash: hash } = command;
   let pauseMs = firstPollMs;
   for (;;) {
     const leftMs = deadlineMs - performance.now();
-    if (leftMs <= 0) return undefined;
+    if (leftMs <= 0) return { kind: 'pending' };
     const told = await withinMs(news, Math.min(pauseMs, leftMs));
-    if (told === GONE) return undefined;
-    if (told !== undefined) return told;
-    const { answer } = await findSubmission(pool, request);
-    if (answer !== undefined) return answer;
+    if (told === GONE) return { kind: 'pending' };
+    if (told !== undefined) return outcomeOf(deps, command, told);
+    const submission = await look(deps.pool, request);
+    if (submission.answer !== undefined) return outcomeOf(deps, command, submission.answer);
+    const known = await knownOutcome(deps, request, hash, submission);
+    if (known !== undefined) return known;
     pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS);
   }
 }

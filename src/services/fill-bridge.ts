@@ -10,7 +10,7 @@ import { createExecutionGateway } from '../temporal/execution-gateway';
 import { connectExecutionPorts } from './execution-ports';
 import { openKafka } from './kafka-parts';
 import { startLagSampling } from './lag-sampling';
-import { databaseCheck, openAdminServer, openPool } from './process-parts';
+import { databaseCheck, openAdminServer, openPool, requireDedupLayout } from './process-parts';
 
 /** Reads executions from Kafka and hands each to the run of its order. */
 export async function runFillBridge(wrap?: (ports: ExecutionPorts) => ExecutionPorts): Promise<void> {
@@ -19,6 +19,7 @@ export async function runFillBridge(wrap?: (ports: ExecutionPorts) => ExecutionP
   const metrics = createMetrics({ processMetrics: true });
   await runProcess(logger, async (lifecycle, fail) => {
     const pool = openPool(lifecycle, config, logger, 'tekil fill-bridge');
+    await requireDedupLayout(lifecycle, pool, logger, fail);
     const temporal = await connectClient(
       { address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE },
       logger,

@@ -20,7 +20,7 @@ export async function runOrderApi(
   const config = loadConfig();
   const logger = createLogger('order-api', config.LOG_LEVEL);
   const metrics = createMetrics({ processMetrics: true });
-  installRuntime(logger);
+  installRuntime(logger, { host: config.ADMIN_HOST, port: config.TEMPORAL_METRICS_PORT });
   await runProcess(logger, async (lifecycle, fail) => {
     const pool = openPool(lifecycle, config, logger, 'tekil order-api');
     const temporal = await connectWorker(

@@ -12,6 +12,7 @@ import type { AnswerBoard } from '../temporal/answer-board';
 import type { TemporalWorkerConnection } from '../temporal/connection';
 import { createOrderWorker, runWorker } from '../temporal/order-worker';
 import { workflowBundlePath } from '../temporal/workflow-bundle';
+import { requireDedupLayout } from './process-parts';
 
 /** What a worker of orders is made of; order-api and order-worker compose it alike. */
 export interface OrderProcessing {
@@ -32,6 +33,7 @@ export async function startOrderProcessing(
   fail: (error: unknown) => void,
 ): Promise<void> {
   const { config, logger, metrics, pool, board, temporal } = parts;
+  await requireDedupLayout(lifecycle, pool, logger, fail);
   const wrap = parts.wrap ?? ((deps: ActivityDependencies) => deps);
   const kafka = createKafka(
     {
@@ -51,7 +53,13 @@ export async function startOrderProcessing(
   );
   lifecycle.started('venue command producer', () => producer.close());
 
-  const gate = createGateClient({ url: config.QUOTE_GATE_URL, timeoutMs: config.QUOTE_GATE_TIMEOUT_MS });
+  const gate = createGateClient({
+    url: config.QUOTE_GATE_URL,
+    timeoutMs: config.QUOTE_GATE_TIMEOUT_MS,
+    onFailover: (change) => {
+      logger.warn(change, 'another quote gate answers from now on');
+    },
+  });
   const activities = createActivities(
     wrap({
       pool,
@@ -69,6 +77,7 @@ export async function startOrderProcessing(
     taskQueue: config.TEMPORAL_TASK_QUEUE,
     workflowBundlePath: config.WORKFLOW_BUNDLE_PATH ?? workflowBundlePath(),
     activities,
+    metrics,
     poolSize: config.DATABASE_POOL_SIZE,
     shutdownGraceMs: config.WORKER_SHUTDOWN_GRACE_MS,
     shutdownForceMs: config.WORKER_SHUTDOWN_FORCE_MS,

@@ -1,4 +1,6 @@
 import type { Config } from '../config';
+import { checkDedupLayout } from '../db/check-dedup-layout';
+import { databaseFault } from '../db/pg-errors';
 import { createPool, type Pool } from '../db/pool';
 import { startAdminServer } from '../http/admin-server';
 import type { Lifecycle } from '../lifecycle';
@@ -24,6 +26,41 @@ export function openPool(
   );
   lifecycle.started('database pool', () => pool.end());
   return pool;
+}
+
+const LAYOUT_CHECK_INTERVAL_MS = 5_000;
+
+/**
+ * Refuses to run on a database that would not recognise repeats. One that does not answer yet stops no process from
+ * starting: it is asked again until it does.
+ * @throws {DedupLayoutError}; later, `fail` hears of it.
+ */
+export async function requireDedupLayout(
+  lifecycle: Lifecycle,
+  pool: Pool,
+  logger: Logger,
+  fail: (error: unknown) => void,
+): Promise<void> {
+  const isChecked = async (): Promise<boolean> => {
+    try {
+      await checkDedupLayout(pool);
+      return true;
+    } catch (error) {
+      if (databaseFault(error) === 'permanent') throw error;
+      logger.warn({ err: error }, 'the layout of the dedup tables is not checked yet');
+      return false;
+    }
+  };
+  if (await isChecked()) return;
+  const timer = setInterval(() => {
+    isChecked().then((checked) => {
+      if (checked) clearInterval(timer);
+    }, fail);
+  }, LAYOUT_CHECK_INTERVAL_MS);
+  lifecycle.started('check of the dedup layout', () => {
+    clearInterval(timer);
+    return Promise.resolve();
+  });
 }
 
 /** A readiness check: does the database answer? */

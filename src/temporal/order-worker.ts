@@ -1,5 +1,7 @@
 import { Worker, type NativeConnection } from '@temporalio/worker';
 import type { Activities } from '../../activities';
+import type { Metrics } from '../observability/metrics';
+import { countActivityAttempts } from './activity-metrics';
 
 export interface OrderWorkerOptions {
   readonly connection: NativeConnection;
@@ -7,6 +9,8 @@ export interface OrderWorkerOptions {
   readonly taskQueue: string;
   readonly workflowBundlePath: string;
   readonly activities: Activities;
+  /** Counts the attempts of activities, when it is given. */
+  readonly metrics?: Metrics;
   /** Connections of the pool that the activities share. */
   readonly poolSize: number;
   readonly shutdownGraceMs: number;
@@ -27,6 +31,9 @@ export async function createOrderWorker(options: OrderWorkerOptions): Promise<Wo
     taskQueue: options.taskQueue,
     workflowBundle: { codePath: options.workflowBundlePath },
     activities: options.activities,
+    ...(options.metrics === undefined
+      ? {}
+      : { interceptors: { activity: [countActivityAttempts(options.metrics)] } }),
     maxConcurrentLocalActivityExecutions: slots,
     maxConcurrentActivityTaskExecutions: slots,
     maxConcurrentWorkflowTaskExecutions: MAX_WORKFLOW_TASKS,

@@ -232,7 +232,12 @@ describe('executions', () => {
     expect(answer.json).toMatchObject({ status: 409, code: 'ORDER_NOT_CANCELLABLE', orderStatus: 'FILLED' });
   });
 
-  test('a run that is reset to its first task leaves every row as it was', async () => {
+  const commandsPublished = async (): Promise<number> => {
+    const offsets = await system.topics.admin.fetchTopicOffsets(system.topics.names.venueCommands);
+    return offsets.reduce((sum, { high }) => sum + Number(high), 0);
+  };
+
+  test('a run that is reset to its first task leaves every row as it was, and sends nothing again', async () => {
     const { accountId, clientOrderId, fill } = await openOrder({ quantity: '3' });
     await system.venue.report(fill('1', '1'), fill('2', '2'));
     await orderIs(clientOrderId, { status: 'FILLED' });
@@ -240,12 +245,14 @@ describe('executions', () => {
     const workflowId = orderWorkflowId({ accountId, clientOrderId });
     await temporal.client.workflow.getHandle(workflowId).result();
     const before = await accountRows(system.database.pool, accountId);
+    const published = await commandsPublished();
     await temporal.resetToFirstTask(workflowId);
     expect(await temporal.client.workflow.getHandle(workflowId).result()).toMatchObject({
       status: 'FILLED',
       cumulativeQuantity: '3',
     });
     expect(await accountRows(system.database.pool, accountId)).toEqual(before);
+    expect(await commandsPublished()).toBe(published);
     await temporal.close();
   });
 

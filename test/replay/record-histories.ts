@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import type { Activities } from '../../activities';
@@ -11,6 +11,7 @@ import { recordingActivities } from '../support/recording-activities';
 import { anExecutionOf, anOpenOrder } from '../support/orders';
 import { connectHarness, type TemporalHarness } from '../support/temporal-harness';
 import { waitFor } from '../support/wait-for';
+import { writeHistory } from './history-file';
 
 /**
  * Records the histories that the replay tests hold the workflows to, one for each shape that an order can take. Run it
@@ -81,7 +82,7 @@ async function record(harness: TemporalHarness, folder: string, name: string, sh
     await waitFor('the hand-over', async () => (await first.describe()).status.name === 'CONTINUED_AS_NEW');
   }
   await stop();
-  write(folder, name, historyToJSON(await first.fetchHistory()));
+  writeHistory(folder, name, historyToJSON(await first.fetchHistory()));
 }
 
 function openOrderOf({ openOrder }: Shape): Partial<Activities> {
@@ -124,22 +125,7 @@ async function recordLate(
   });
   await handle.result();
   await stop();
-  write(folder, 'late', historyToJSON(await handle.fetchHistory()));
-}
-
-/** Where a history was recorded is nobody's business, and no replay looks at it. */
-const LEFT_OUT = new Set(['stackTrace', 'identity', 'workerVersion']);
-
-function write(folder: string, name: string, history: string): void {
-  const told: unknown = JSON.parse(history, (key, value: unknown) => {
-    if (LEFT_OUT.has(key)) return undefined;
-    // A worker's own queue is named after its process and host.
-    return key === 'name' && typeof value === 'string'
-      ? value.replace(/^\d+@.*/, 'a worker of its own')
-      : value;
-  });
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(told, null, 1)}\n`);
-  process.stdout.write(`${name}\n`);
+  writeHistory(folder, 'late', historyToJSON(await handle.fetchHistory()));
 }
 
 async function main(): Promise<void> {

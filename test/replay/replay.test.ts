@@ -9,6 +9,10 @@ const HISTORIES = join(__dirname, 'histories');
 const SHAPES = [
   'acknowledged',
   'cancelled',
+  'cleanup-done',
+  'cleanup-held',
+  'cleanup-refused',
+  'cleanup-retried',
   'continued-as-new',
   'created',
   'filled',
@@ -19,6 +23,8 @@ const SHAPES = [
   'refused',
   'rejected',
   'unacknowledged',
+  'verify-one-page',
+  'verify-pages',
 ];
 
 const historyOf = (version: string, shape: string): { events: { eventType: string }[] } =>
