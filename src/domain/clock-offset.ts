@@ -7,14 +7,24 @@ export interface ClockOffset {
   readonly buckets: { readonly secondMs: number; minimumMs: number }[];
   /** The last difference that lay further in the future than is believed; null when there was none. */
   futureMs: number | null;
+  /** The offset of each second in which it was asked for drift, at most as many as `DRIFT_WINDOW_MS` has seconds. */
+  readonly history: { readonly atMs: number; readonly offsetMs: number }[];
+}
+
+/** The offset has moved: one of the two clocks was set or runs at another pace, or the feed became slow as a whole. */
+export interface ClockDrift {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 const BUCKET_MS = 1_000;
 const WINDOW_MS = 60_000;
+/** A move is noticed within it; what takes longer is pace, not a jump, and is bounded by the largest offset. */
+const DRIFT_WINDOW_MS = 300_000;
 
 /** `maxOffsetMs`: an offset beyond it is not believed. */
 export function newClockOffset(maxOffsetMs: number): ClockOffset {
-  return { maxOffsetMs, buckets: [], futureMs: null };
+  return { maxOffsetMs, buckets: [], futureMs: null, history: [] };
 }
 
 /**
@@ -25,13 +35,14 @@ export function newClockOffset(maxOffsetMs: number): ClockOffset {
  * a single one would otherwise be the minimum of a whole minute and close the gate of every symbol.
  */
 export function measureOffset(state: ClockOffset, differenceMs: number, nowMs: number): boolean {
-  const secondMs = Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
+  const newest = state.buckets.at(-1);
+  // What had to wait for a missing message is measured after what came later; seconds never go back.
+  const secondMs = Math.max(Math.floor(nowMs / BUCKET_MS) * BUCKET_MS, newest?.secondMs ?? -Infinity);
   while ((state.buckets[0]?.secondMs ?? secondMs) <= secondMs - WINDOW_MS) state.buckets.shift();
   if (differenceMs < -state.maxOffsetMs) {
     state.futureMs = differenceMs;
     return false;
   }
-  const newest = state.buckets.at(-1);
   if (newest?.secondMs === secondMs) {
     newest.minimumMs = Math.min(newest.minimumMs, differenceMs);
     return false;
@@ -47,4 +58,19 @@ export function measureOffset(state: ClockOffset, differenceMs: number, nowMs: n
 export function clockOffsetMs(state: ClockOffset): number | null {
   if (state.buckets.length === 0) return state.futureMs;
   return Math.min(...state.buckets.map(({ minimumMs }) => minimumMs));
+}
+
+/**
+ * Has the offset moved by more than `maxDriftMs` within five minutes? Asked once a second. A move is told once: what it
+ * is measured against begins anew with it.
+ */
+export function noticeDrift(state: ClockOffset, maxDriftMs: number, nowMs: number): ClockDrift | null {
+  const toMs = clockOffsetMs(state);
+  if (toMs === null) return null;
+  const { history } = state;
+  while ((history[0]?.atMs ?? nowMs) <= nowMs - DRIFT_WINDOW_MS) history.shift();
+  const moved = history.find(({ offsetMs }) => Math.abs(toMs - offsetMs) > maxDriftMs);
+  if (moved !== undefined) history.length = 0;
+  history.push({ atMs: nowMs, offsetMs: toMs });
+  return moved === undefined ? null : { fromMs: moved.offsetMs, toMs };
 }

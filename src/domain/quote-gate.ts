@@ -1,4 +1,4 @@
-import { isSuspect, type FeedState, type SymbolState } from './quote-health';
+import { suspectSince, type FeedState, type SymbolState } from './quote-health';
 
 export interface GateThresholds {
   readonly maxSilenceMs: number;
@@ -23,6 +23,8 @@ export interface GateEvidence {
   readonly sourceAgeMs: number | null;
   readonly clockOffsetMs: number | null;
   readonly suspect: boolean;
+  /** On the monotonic clock; null when it is not suspect. */
+  readonly suspectSinceMs: number | null;
   readonly quote: SymbolState | undefined;
 }
 
@@ -46,6 +48,7 @@ export function judge(
       sourceAgeMs: null,
       clockOffsetMs: offsetMs === null ? null : Math.round(offsetMs),
       suspect: false,
+      suspectSinceMs: null,
       quote,
     };
   }
@@ -53,10 +56,12 @@ export function judge(
     silenceMs: Math.round(now.monotonicMs - feed.livenessMs),
     sourceAgeMs: Math.round(now.wallMs - quote.sourceTimeMs - offsetMs),
     clockOffsetMs: Math.round(offsetMs),
-    suspect: isSuspect(feed, quote),
   };
+  const suspectSinceMs = suspectSince(feed, quote);
+  const doubt = { suspect: suspectSinceMs !== null, suspectSinceMs };
   const heldMs = Math.round(now.monotonicMs - quote.arrivedMs);
-  return { refusal: refusalOf({ ...facts, heldMs, ended: feed.ended }, thresholds), ...facts, quote };
+  const suspicion = suspicionOf(feed, quote);
+  return { refusal: refusalOf({ ...facts, heldMs, suspicion }, thresholds), ...facts, ...doubt, quote };
 }
 
 interface Facts {
@@ -65,8 +70,7 @@ interface Facts {
   readonly clockOffsetMs: number;
   /** Since the quote arrived. */
   readonly heldMs: number;
-  readonly suspect: boolean;
-  readonly ended: boolean;
+  readonly suspicion: string | null;
 }
 
 function refusalOf(facts: Facts, thresholds: GateThresholds): GateEvidence['refusal'] {
@@ -86,12 +90,14 @@ function refusalOf(facts: Facts, thresholds: GateThresholds): GateEvidence['refu
   if (ageMs > thresholds.maxSourceAgeMs) {
     return { code: 'STALE_AT_SOURCE', reason: `stale at source: ${ageMs} ms` };
   }
-  if (facts.ended) return { code: 'SUSPECT_QUOTE', reason: 'the provider has ended its session' };
-  if (facts.suspect) {
-    return {
-      code: 'SUSPECT_QUOTE',
-      reason: 'messages were lost or a session began, and the price has not been stated in full since',
-    };
+  return facts.suspicion === null ? null : { code: 'SUSPECT_QUOTE', reason: facts.suspicion };
+}
+
+/** Why the price cannot be trusted, in words; null when it can be. */
+function suspicionOf(feed: FeedState, quote: SymbolState): string | null {
+  if (feed.ended) return 'the provider has ended its session';
+  if (quote.suspectSinceMs !== null) {
+    return 'messages were lost or a session began, and the price has not been stated in full since';
   }
-  return null;
+  return feed.waitingSinceMs === null ? null : 'messages are missing and may still come';
 }

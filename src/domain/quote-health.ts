@@ -18,14 +18,19 @@ export interface FeedState {
   livenessMs: number | null;
   /** Messages whose numbers were passed over, since the start. */
   lost: bigint;
-  /** Counts the gaps and resets: a symbol is suspect unless it was made certain in the current one. */
-  doubt: number;
+  /**
+   * Since when, on the monotonic clock, numbers are missing that may yet come, from another line or from a repair; null
+   * when none is. Nothing is counted lost meanwhile, and no price is certain.
+   */
+  waitingSinceMs: number | null;
   /** The provider has closed the current session; only another one can follow. */
   ended: boolean;
   /** The latest source stamp of this session, milliseconds since 1970. */
   newestSourceTimeMs: number;
   /** At most `MAX_SYMBOLS`. */
   readonly symbols: Map<string, SymbolState>;
+  /** Those of them that are not suspect: a doubt visits each price once after it was stated in full, however many there are. */
+  readonly certain: Set<SymbolState>;
   /** Sessions that are over, at most `FORMER_SESSIONS`; a delayed packet of one must not bring it back. */
   readonly formerSessions: string[];
 }
@@ -38,17 +43,24 @@ export interface SymbolState {
   /** When it was taken, on the monotonic clock. */
   arrivedMs: number;
   sequence: bigint;
-  /** The doubt of the feed in which this price was last certain; −1: never. */
-  certainIn: number;
+  /** Since when, on the monotonic clock, the price is doubted; null: it is certain. */
+  suspectSinceMs: number | null;
 }
 
 /** What every message of a feed has. */
 export interface Numbered {
   readonly session: string;
+  /** Its number; of a message that covers several, the last. */
   readonly sequence: bigint;
 }
 
-export interface QuoteInput extends Numbered {
+/** A message: some feeds let one stand for several numbers. */
+export interface Message extends Numbered {
+  /** The first number that it covers; its own when left out. */
+  readonly firstSequence?: bigint;
+}
+
+export interface QuoteInput extends Message {
   readonly kind: 'tick' | 'snapshot';
   readonly symbol: string;
   readonly bid: number;
@@ -93,28 +105,56 @@ export function newFeed(): FeedState {
     lastSequence: null,
     livenessMs: null,
     lost: 0n,
-    doubt: 0,
+    waitingSinceMs: null,
     ended: false,
     newestSourceTimeMs: Number.NEGATIVE_INFINITY,
     symbols: new Map(),
+    certain: new Set(),
     formerSessions: [],
   };
 }
 
-/** A price is certain when no message can have been lost since it was last stated in full. */
-export function isSuspect(feed: FeedState, symbol: SymbolState): boolean {
-  return feed.ended || symbol.certainIn !== feed.doubt;
+/**
+ * Since when, on the monotonic clock, the price cannot be trusted; null when no message can have been lost since it was
+ * last stated in full.
+ */
+export function suspectSince(feed: FeedState, symbol: SymbolState): number | null {
+  if (symbol.suspectSinceMs === null || feed.waitingSinceMs === null) {
+    return symbol.suspectSinceMs ?? feed.waitingSinceMs;
+  }
+  return Math.min(symbol.suspectSinceMs, feed.waitingSinceMs);
+}
+
+/** Numbers are missing that may yet come: until `nothingIsMissing` no price is certain. */
+export function awaitMissing(feed: FeedState, nowMs: number): void {
+  feed.waitingSinceMs ??= nowMs;
+}
+
+/** What was missing has come, or was given up and is counted as lost. */
+export function nothingIsMissing(feed: FeedState): void {
+  feed.waitingSinceMs = null;
+}
+
+/** The number that comes next in the current session; null before the first. */
+export function nextSequence(feed: FeedState): bigint | null {
+  return feed.lastSequence === null ? null : feed.lastSequence + 1n;
+}
+
+/** `over`: it ended or was left, and nothing of it counts any more. */
+export function standingOf(feed: FeedState, session: string): 'current' | 'new' | 'over' {
+  if (session === feed.session) return feed.ended ? 'over' : 'current';
+  return feed.formerSessions.includes(session) ? 'over' : 'new';
 }
 
 /** A tick or a snapshot. `nowMs` is the monotonic clock, here and below. */
 export function applyQuote(feed: FeedState, rules: FeedRules, input: QuoteInput, nowMs: number): Effect {
-  if (!enterSession(feed, input.session)) return without('former_session');
+  if (!enterSession(feed, input.session, nowMs)) return without('former_session');
   const restart = restartsNumbering(feed, input);
   if (isUsed(feed, input.sequence) && !restart) return without('repeat');
-  if (restart) feed.doubt += 1;
-  const lost = restart ? 0n : passOver(feed, input.sequence);
+  if (restart) doubtAll(feed, nowMs);
+  const lost = restart ? 0n : passOver(feed, input.firstSequence ?? input.sequence, nowMs);
   feed.lastSequence = input.sequence;
-  feed.livenessMs = nowMs;
+  showLife(feed, nowMs);
   feed.newestSourceTimeMs = restart
     ? input.sourceTimeMs
     : Math.max(feed.newestSourceTimeMs, input.sourceTimeMs);
@@ -135,13 +175,23 @@ function restartsNumbering(feed: FeedState, input: QuoteInput): boolean {
 
 function setPrice(feed: FeedState, rules: FeedRules, input: QuoteInput, arrivedMs: number): boolean {
   const { bid, ask, sourceTimeMs, sequence } = input;
-  const known = feed.symbols.get(input.symbol);
-  const whole = rules.kind === 'full' || input.kind === 'snapshot';
-  const certainIn = whole ? feed.doubt : (known?.certainIn ?? -1);
-  const next = { bid, ask, sourceTimeMs, arrivedMs, sequence, certainIn };
-  if (known !== undefined) Object.assign(known, next);
-  else if (feed.symbols.size < MAX_SYMBOLS) feed.symbols.set(input.symbol, next);
-  else return false;
+  let state = feed.symbols.get(input.symbol);
+  if (state === undefined) {
+    if (feed.symbols.size >= MAX_SYMBOLS) return false;
+    state = { bid, ask, sourceTimeMs, arrivedMs, sequence, suspectSinceMs: arrivedMs };
+    feed.symbols.set(input.symbol, state);
+  } else {
+    state.bid = bid;
+    state.ask = ask;
+    state.sourceTimeMs = sourceTimeMs;
+    state.arrivedMs = arrivedMs;
+    state.sequence = sequence;
+  }
+  const inFull = rules.kind === 'full' || input.kind === 'snapshot';
+  if (inFull && state.suspectSinceMs !== null) {
+    state.suspectSinceMs = null;
+    feed.certain.add(state);
+  }
   return true;
 }
 
@@ -151,32 +201,32 @@ function setPrice(feed: FeedState, rules: FeedRules, input: QuoteInput, arrivedM
  */
 export function applyOther(
   feed: FeedState,
-  input: Numbered & { readonly understood: boolean },
+  input: Message & { readonly understood: boolean },
   nowMs: number,
 ): Effect {
-  if (!enterSession(feed, input.session)) return without('former_session');
+  if (!enterSession(feed, input.session, nowMs)) return without('former_session');
   if (isUsed(feed, input.sequence)) return without('repeat');
-  const lost = passOver(feed, input.sequence);
+  const lost = passOver(feed, input.firstSequence ?? input.sequence, nowMs);
   feed.lastSequence = input.sequence;
   if (!input.understood) {
-    feed.doubt += 1;
+    doubtAll(feed, nowMs);
     return { outcome: 'unread', lost };
   }
-  if (lost === 0n) feed.livenessMs = nowMs;
+  if (lost === 0n) showLife(feed, nowMs);
   return { outcome: 'other', lost };
 }
 
 /** A heartbeat. It refreshes liveness only when it shows that nothing is missing. */
 export function applyHeartbeat(feed: FeedState, rules: FeedRules, input: Numbered, nowMs: number): Effect {
-  if (!enterSession(feed, input.session)) return without('former_session');
+  if (!enterSession(feed, input.session, nowMs)) return without('former_session');
   const consumes = rules.heartbeatSequence === 'consumes';
   const sent = rules.heartbeatSequence === 'next' ? input.sequence - 1n : input.sequence;
   // A number below the expected one is a heartbeat that was overtaken; it says nothing about now and never rewinds.
   if (consumes ? isUsed(feed, sent) : isUsed(feed, sent + 1n)) return without('late');
-  const lost = passOver(feed, consumes ? sent : sent + 1n);
+  const lost = passOver(feed, consumes ? sent : sent + 1n, nowMs);
   feed.lastSequence = sent;
   if (lost > 0n) return { outcome: 'gap', lost };
-  feed.livenessMs = nowMs;
+  showLife(feed, nowMs);
   return without('alive');
 }
 
@@ -184,14 +234,15 @@ export function applyHeartbeat(feed: FeedState, rules: FeedRules, input: Numbere
  * The provider ends its session: nothing that it said is a price any more. `sequence` is the number that would have
  * come next. The end of a session that is not the current one ends nothing that is alive.
  */
-export function applyEndOfSession(feed: FeedState, input: Numbered): Effect {
+export function applyEndOfSession(feed: FeedState, input: Numbered, nowMs: number): Effect {
   if (input.session !== feed.session) {
     retire(feed, input.session);
     return without('former_session');
   }
   if (feed.ended) return without('ended');
-  const lost = passOver(feed, input.sequence);
+  const lost = passOver(feed, input.sequence, nowMs);
   feed.ended = true;
+  doubtAll(feed, nowMs);
   return { outcome: 'ended', lost };
 }
 
@@ -204,22 +255,32 @@ function isUsed(feed: FeedState, sequence: bigint): boolean {
 }
 
 /** Counts what lies between the last number and `sequence`, and lets every price be doubted if that is anything. */
-function passOver(feed: FeedState, sequence: bigint): bigint {
+function passOver(feed: FeedState, sequence: bigint, nowMs: number): bigint {
   if (feed.lastSequence === null) return 0n;
   const lost = sequence - feed.lastSequence - 1n;
   if (lost <= 0n) return 0n;
   feed.lost += lost;
-  feed.doubt += 1;
+  doubtAll(feed, nowMs);
   return lost;
 }
 
+function doubtAll(feed: FeedState, nowMs: number): void {
+  for (const symbol of feed.certain) symbol.suspectSinceMs = nowMs;
+  feed.certain.clear();
+}
+
+/** What waited for a missing number is older than what filled the hole. */
+function showLife(feed: FeedState, nowMs: number): void {
+  if (feed.livenessMs === null || feed.livenessMs < nowMs) feed.livenessMs = nowMs;
+}
+
 /** False for a session that is over. A new one voids the numbering, and every price is doubted. */
-function enterSession(feed: FeedState, session: string): boolean {
+function enterSession(feed: FeedState, session: string, nowMs: number): boolean {
   if (feed.session === session) return !feed.ended;
   if (feed.formerSessions.includes(session)) return false;
   if (feed.session !== null) {
     retire(feed, feed.session);
-    feed.doubt += 1;
+    doubtAll(feed, nowMs);
   }
   feed.session = session;
   feed.lastSequence = null;

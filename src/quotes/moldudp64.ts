@@ -25,6 +25,9 @@ export type MoldPacket =
   | { readonly kind: 'end'; readonly session: string; readonly sequence: bigint }
   | { readonly kind: 'malformed'; readonly fault: MoldFault };
 
+/** A packet that could be read. */
+export type NumberedPacket = Exclude<MoldPacket, { readonly kind: 'malformed' }>;
+
 /** Reads one datagram. Never throws: what cannot be read is named. The messages share the datagram's memory. */
 export function parseMoldPacket(datagram: Buffer): MoldPacket {
   if (datagram.length < HEADER_BYTES) return { kind: 'malformed', fault: 'short' };
@@ -72,6 +75,12 @@ export function encodeMoldPacket(session: string, sequence: bigint, messages: re
 /** The end of a session; `sequence` is the number that would have come next. */
 export function encodeEndOfSession(session: string, sequence: bigint): Buffer {
   return encodeHeader(session, sequence, END_OF_SESSION);
+}
+
+/** Asks a re-request server for `count` messages from `sequence` on; it answers with packets, perhaps with fewer. */
+export function encodeRequest(session: string, sequence: bigint, count: number): Buffer {
+  assert(count > 0 && count < END_OF_SESSION, `${count} messages cannot be asked for at once`);
+  return encodeHeader(session, sequence, count);
 }
 
 function encodeHeader(session: string, sequence: bigint, count: number): Buffer {

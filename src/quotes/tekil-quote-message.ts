@@ -1,5 +1,6 @@
 import { assert } from '../domain/assert';
 import { SYMBOL } from '../domain/ids';
+import { NO_QUOTE, type DecodedMessage, type QuoteDecoder, type QuoteMessage } from './decoder';
 
 /** Tekil's own quote message: 60 bytes, big-endian, laid out byte by byte in docs/quote-feed.md. */
 const MESSAGE_BYTES = 60;
@@ -14,38 +15,33 @@ const ASK_AT = 52;
 const NANOS_PER_MICRO = 1_000n;
 const MICROS_PER_MS = 1_000;
 
-export interface QuoteMessage {
-  readonly kind: 'tick' | 'snapshot';
-  readonly symbol: string;
-  readonly bid: number;
-  readonly ask: number;
-  /** Milliseconds since 1970, with a fraction: the message carries nanoseconds, of which microseconds are kept. */
-  readonly sourceTimeMs: number;
-}
+const FAULTS = ['length', 'version', 'symbol', 'price'] as const;
 
-/** `empty` and `type` are messages that are no quote; the others are quotes that cannot be read. */
-export type QuoteMessageFault = 'empty' | 'type' | 'length' | 'version' | 'symbol' | 'price';
+/** Of the nanoseconds that the message carries, microseconds are kept. */
+export const tekilQuoteDecoder: QuoteDecoder = { faults: FAULTS, decode };
 
-/** Reads one message, or names what is wrong with it. Never throws. */
-export function decodeQuoteMessage(message: Buffer): QuoteMessage | QuoteMessageFault {
-  const fault = frameFault(message);
-  if (fault !== undefined) return fault;
+function decode(message: Buffer): DecodedMessage {
+  if (!saysPrice(message)) return NO_QUOTE;
+  if (message[0] !== VERSION) return unread('version');
+  if (message.length !== MESSAGE_BYTES) return unread('length');
   const symbol = message.toString('latin1', SYMBOL_AT, SYMBOL_AT + SYMBOL_BYTES).trimEnd();
-  if (!SYMBOL.test(symbol)) return 'symbol';
+  if (!SYMBOL.test(symbol)) return unread('symbol');
   const bid = message.readDoubleBE(BID_AT);
   const ask = message.readDoubleBE(ASK_AT);
-  if (!Number.isFinite(bid) || !Number.isFinite(ask)) return 'price';
+  if (!Number.isFinite(bid) || !Number.isFinite(ask)) return unread('price');
   const micros = Number(message.readBigUInt64BE(SOURCE_TIME_AT) / NANOS_PER_MICRO);
   const kind = message[1] === TICK ? 'tick' : 'snapshot';
   return { kind, symbol, bid, ask, sourceTimeMs: micros / MICROS_PER_MS };
 }
 
-function frameFault(message: Buffer): QuoteMessageFault | undefined {
-  if (message.length === 0) return 'empty';
-  if (message[0] !== VERSION) return 'version';
-  if (message.length === 1) return 'length';
-  if (message[1] !== TICK && message[1] !== SNAPSHOT) return 'type';
-  return message.length === MESSAGE_BYTES ? undefined : 'length';
+/** Or might: of another version, and of a message that ends before its type, nobody knows. */
+function saysPrice(message: Buffer): boolean {
+  if (message.length < 2 || message[0] !== VERSION) return message.length > 0;
+  return message[1] === TICK || message[1] === SNAPSHOT;
+}
+
+function unread(fault: (typeof FAULTS)[number]): DecodedMessage {
+  return { kind: 'unread', fault };
 }
 
 export function encodeQuoteMessage(quote: QuoteMessage): Buffer {

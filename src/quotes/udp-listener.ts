@@ -1,4 +1,4 @@
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import type { Logger } from '../observability/logger';
 
 /** Room for a burst while this process is busy; the kernel may grant less. What does not fit is lost and seen as a gap. */
@@ -9,12 +9,19 @@ export interface UdpListener {
   readonly close: () => Promise<void>;
 }
 
+export interface UdpAddress {
+  readonly host: string;
+  readonly port: number;
+  /** A multicast group to join. */
+  readonly group?: string;
+}
+
 /**
  * Hands each datagram to `receive`, in the order of arrival and without a queue of its own.
- * @throws when the address cannot be bound
+ * @throws when the address cannot be bound or the group not joined
  */
 export async function listenUdp(
-  address: { readonly host: string; readonly port: number },
+  address: UdpAddress,
   receive: (datagram: Buffer) => void,
   logger: Logger,
 ): Promise<UdpListener> {
@@ -26,6 +33,7 @@ export async function listenUdp(
       resolve();
     });
   });
+  if (address.group !== undefined) joinGroup(socket, address.group);
   try {
     socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
   } catch (error) {
@@ -49,4 +57,13 @@ export async function listenUdp(
         socket.close(resolve);
       }),
   };
+}
+
+function joinGroup(socket: Socket, group: string): void {
+  try {
+    socket.addMembership(group);
+  } catch (error) {
+    socket.close();
+    throw new Error(`the multicast group ${group} cannot be joined`, { cause: error });
+  }
 }

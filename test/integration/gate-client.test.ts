@@ -1,7 +1,14 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type Server } from 'node:net';
 import type { GateVerdict } from '../../src/contracts/quote-gate';
-import { createGateClient, GateUnavailableError } from '../../src/quotes/gate-client';
+import {
+  createGateClient,
+  GateUnavailableError,
+  type Failover,
+  type GateClientOptions,
+} from '../../src/quotes/gate-client';
+import { aClosedVerdict, aVerdict } from '../support/quote-source';
 
 const HOST = '127.0.0.1';
 const SYMBOL = 'EURUSD';
@@ -9,20 +16,7 @@ const SYMBOL = 'EURUSD';
 const TIMEOUT_MS = 5_000;
 
 describe('a caller of a gate that gives no sound verdict gets an error and never "open"', () => {
-  const OPEN: GateVerdict = {
-    symbol: SYMBOL,
-    verdict: 'open',
-    feed: 'test',
-    session: 'S',
-    lastSequence: '1',
-    silenceMs: 1,
-    sourceAgeMs: 1,
-    clockOffsetMs: 0,
-    suspect: false,
-    bid: 1,
-    ask: 1,
-    decidedAt: '2026-03-14T10:00:00Z',
-  };
+  const OPEN = aVerdict(SYMBOL);
 
   /** Runs `ask` with the address of a gate that answers as it is told to. */
   const withGate = async <T>(answer: RequestListener, ask: (url: string) => Promise<T>): Promise<T> => {
@@ -80,7 +74,7 @@ describe('a caller of a gate that gives no sound verdict gets an error and never
     [
       'a way to somewhere else',
       (_, response) => response.writeHead(302, { location: 'http://elsewhere' }).end(),
-      'could not be asked: unexpected redirect',
+      'answered 302',
     ],
     ['no JSON', (_, response) => response.end('<html>'), 'answered with something that is not JSON'],
     ['an empty object', json({}), 'answered with something that is no verdict'],
@@ -108,5 +102,184 @@ describe('a caller of a gate that gives no sound verdict gets an error and never
       createGateClient({ url: `${url}/`, timeoutMs: TIMEOUT_MS }).askGate(SYMBOL),
     );
     expect(paths).toEqual(['/v1/gate/EURUSD']);
+  });
+});
+
+describe('a caller of several instances', () => {
+  const TIMEOUT = 400;
+  /** What a busy machine adds; less than half of the time, which would be another mistake. */
+  const SLACK = 150;
+  const closers: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close();
+  });
+
+  const listen = async (server: Server, host = HOST, port = 0): Promise<string> => {
+    await new Promise<void>((resolve) => server.listen(port, host, resolve));
+    closers.push(() => new Promise((resolve) => server.close(resolve)));
+    return `http://${host}:${(server.address() as AddressInfo).port}`;
+  };
+  /** A gate that counts what it is asked and answers as it is told to at the moment. */
+  const aGate = async (answer: GateVerdict | 'nothing' | 'nonsense', host = HOST, port = 0) => {
+    const gate = { asked: 0, url: '', answer };
+    const server = createServer((_, response) => {
+      gate.asked += 1;
+      if (gate.answer === 'nothing') return;
+      response.end(gate.answer === 'nonsense' ? '<html>' : JSON.stringify(gate.answer));
+    });
+    gate.url = await listen(server, host, port);
+    closers.unshift(() => {
+      server.closeAllConnections();
+      return Promise.resolve();
+    });
+    return gate;
+  };
+  const nobody = async (): Promise<string> => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    return `http://${HOST}:${port}`;
+  };
+  const setup = (url: string, options: Partial<GateClientOptions> = {}) => {
+    const failovers: Failover[] = [];
+    const onFailover = (change: Failover) => failovers.push(change);
+    const { askGate } = createGateClient({ url, timeoutMs: TIMEOUT, onFailover, ...options });
+    const timed = async () => {
+      const startedAt = performance.now();
+      const outcome = await askGate(SYMBOL).catch((error: unknown) => (error as Error).message);
+      return { outcome, tookMs: performance.now() - startedAt };
+    };
+    return { askGate, timed, failovers };
+  };
+  const OPEN = aVerdict(SYMBOL);
+  const CLOSED = aClosedVerdict(SYMBOL, 'STALE_QUOTE', 'stale quote: 1240 ms');
+
+  test('asks the first, and no other while that answers', async () => {
+    const [first, second] = [await aGate(OPEN), await aGate(CLOSED)];
+    const { askGate, failovers } = setup(`${first.url},${second.url}`);
+    for (let time = 0; time < 5; time += 1) expect(await askGate(SYMBOL)).toEqual(OPEN);
+    expect([first.asked, second.asked]).toEqual([5, 0]);
+    expect(failovers).toEqual([]);
+  });
+
+  test('takes “closed” by one that lives for the verdict, whatever another would say', async () => {
+    const [first, second] = [await aGate(CLOSED), await aGate(OPEN)];
+    const { askGate } = setup(`${first.url}, ${second.url}/`);
+    expect(await askGate(SYMBOL)).toEqual(CLOSED);
+    expect(second.asked).toBe(0);
+  });
+
+  test('asks the next at once when the first refuses, and that one first from then on', async () => {
+    const [down, second] = [await nobody(), await aGate(OPEN)];
+    const { timed, failovers } = setup(`${down},${second.url}`);
+    const { outcome, tookMs } = await timed();
+    expect(outcome).toEqual(OPEN);
+    expect(tookMs).toBeLessThan(TIMEOUT / 2);
+    expect(failovers).toEqual([{ from: down, to: second.url, because: [`${down} refused the connection`] }]);
+    await timed();
+    expect([second.asked, failovers.length]).toEqual([2, 1]);
+  });
+
+  test('asks the next when the first has used up its share of the time, and only once', async () => {
+    const [frozen, second] = [await aGate('nothing'), await aGate(OPEN)];
+    const { timed } = setup(`${frozen.url},${second.url}`);
+    const first = await timed();
+    expect(first.outcome).toEqual(OPEN);
+    expect(first.tookMs).toBeGreaterThanOrEqual(TIMEOUT / 2 - 5);
+    expect(first.tookMs).toBeLessThan(TIMEOUT);
+    const next = await timed();
+    expect(next.tookMs).toBeLessThan(TIMEOUT / 2);
+    expect([frozen.asked, second.asked]).toEqual([1, 2]);
+  });
+
+  test('comes back to the first when the second fails', async () => {
+    const [first, second] = [await aGate('nonsense'), await aGate(OPEN)];
+    const { askGate } = setup(`${first.url},${second.url}`);
+    expect(await askGate(SYMBOL)).toEqual(OPEN);
+    first.answer = CLOSED;
+    second.answer = 'nonsense';
+    expect(await askGate(SYMBOL)).toEqual(CLOSED);
+  });
+
+  test('gets the answer of the first, if it comes while the second is asked and silent', async () => {
+    const late = createServer((_, response) => setTimeout(() => response.end(JSON.stringify(CLOSED)), 300));
+    const [url, silent] = [await listen(late), await aGate('nothing')];
+    const { timed } = setup(`${url},${silent.url}`);
+    expect((await timed()).outcome).toEqual(CLOSED);
+    expect(silent.asked).toBe(1);
+  });
+
+  test('gets an error that says what each did, within the deadline for all of them together', async () => {
+    const [down, frozen, mad] = [await nobody(), await aGate('nothing'), await aGate('nonsense')];
+    const { timed, askGate } = setup([down, frozen.url, mad.url].join(','));
+    const { outcome, tookMs } = await timed();
+    expect(outcome).toMatch(
+      new RegExp(
+        `^no quote gate gave a verdict: the one at ${down} refused the connection; ` +
+          `the one at ${mad.url} answered with something that is not JSON; ` +
+          `the one at ${frozen.url} did not answer within \\d+ ms$`,
+      ),
+    );
+    expect(tookMs).toBeLessThan(TIMEOUT + SLACK);
+    await expect(askGate(SYMBOL)).rejects.toBeInstanceOf(GateUnavailableError);
+  });
+
+  test('has one deadline for all, however late the last was asked', async () => {
+    const silent = [await aGate('nothing'), await aGate('nothing')];
+    const { timed } = setup(silent.map(({ url }) => url).join(','));
+    const { outcome, tookMs } = await timed();
+    expect(outcome).toMatch(/ did not answer within 400 ms; .* did not answer within (19\d|200) ms$/);
+    expect(tookMs).toBeLessThan(TIMEOUT + SLACK);
+  });
+
+  test('behind one name goes from the address that is dead to the one that lives', async () => {
+    const gate = await aGate(OPEN, '127.0.0.2');
+    const url = `http://gates.test:${new URL(gate.url).port}`;
+    const { timed, failovers, askGate } = setup(url, {
+      lookUp: () => Promise.resolve(['127.0.0.1', '127.0.0.2']),
+    });
+    await new Promise(setImmediate);
+    expect((await timed()).outcome).toEqual(OPEN);
+    expect(failovers).toMatchObject([{ from: `${url} (127.0.0.1)`, to: `${url} (127.0.0.2)` }]);
+    await askGate(SYMBOL);
+    expect(gate.asked).toBe(2);
+  });
+
+  test('behind a name that nobody knows, or about which nobody answers, gets its error in time', async () => {
+    const unknown = setup('http://gates.test:1', { lookUp: () => Promise.reject(new Error('no such name')) });
+    expect((await unknown.timed()).outcome).toBe(
+      'the quote gate at http://gates.test:1 could not be asked: no such name',
+    );
+    const lost = setup('http://gates.test:1', { lookUp: () => new Promise<never>(() => undefined) });
+    const { outcome, tookMs } = await lost.timed();
+    expect(outcome).toBe(`the quote gate at http://gates.test:1 did not answer within ${TIMEOUT} ms`);
+    expect(tookMs).toBeLessThan(TIMEOUT + SLACK);
+  });
+
+  test('keeps its connections, and does not mind when one was let go at the moment of its use', async () => {
+    let connections = 0;
+    let hangUp = false;
+    const body = JSON.stringify(OPEN);
+    const server = createTcpServer((socket) => {
+      connections += 1;
+      socket.on('data', () => {
+        if (!hangUp) socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+        else socket.destroy();
+        hangUp = false;
+      });
+      socket.on('error', () => undefined);
+      closers.unshift(() => Promise.resolve(socket.destroy()));
+    });
+    const { askGate } = setup(await listen(server));
+    for (let time = 0; time < 3; time += 1) await askGate(SYMBOL);
+    expect(connections).toBe(1);
+    hangUp = true;
+    expect(await askGate(SYMBOL)).toEqual(OPEN);
+    expect(connections).toBe(2);
+  });
+
+  test('is told of an address that is none when it starts', () => {
+    expect(() => setup('http://127.0.0.1:8090,,')).toThrow('Invalid URL');
   });
 });

@@ -271,10 +271,18 @@ describe('recordings of real venues through the real socket', () => {
 });
 
 describe('the gate’s HTTP', () => {
-  test('names the symbols that are quoted', async () => {
-    const { url } = await setupWithFeed();
+  test('shows the symbols that are quoted, with their states', async () => {
+    const { url, askGate, becomes } = await setupWithFeed();
+    await becomes('open', 'GBPUSD');
     const response = await fetch(`${url}/v1/symbols`);
-    expect(await response.json()).toEqual({ symbols: [SYMBOL, 'GBPUSD'] });
+    const { session } = await askGate(SYMBOL);
+    expect(await response.json()).toMatchObject({
+      feeds: [{ feed: 'test', session, lost: '0', lines: [{ line: 'A', alive: true }] }],
+      symbols: [
+        { symbol: SYMBOL, verdict: 'open' },
+        { symbol: 'GBPUSD', verdict: 'open' },
+      ],
+    });
   });
 
   test('answers for a symbol with a slash, and for one that nobody quotes', async () => {

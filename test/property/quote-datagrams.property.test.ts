@@ -3,7 +3,7 @@ import { gateVerdict } from '../../src/contracts/quote-gate';
 import { createMetrics } from '../../src/observability/metrics';
 import { encodeEndOfSession, encodeMoldPacket, parseMoldPacket } from '../../src/quotes/moldudp64';
 import { QuoteBook } from '../../src/quotes/quote-book';
-import { decodeQuoteMessage, encodeQuoteMessage } from '../../src/quotes/tekil-quote-message';
+import { encodeQuoteMessage, tekilQuoteDecoder } from '../../src/quotes/tekil-quote-message';
 
 const RUNS = 2_000;
 const U64 = { min: 0n, max: 2n ** 64n - 1n };
@@ -86,7 +86,7 @@ describe('whatever arrives', () => {
   test('what was written as a quote is read as that quote', () => {
     fc.assert(
       fc.property(quoteMessage, ({ quote, bytes: written }) => {
-        expect(decodeQuoteMessage(written)).toEqual(quote);
+        expect(tekilQuoteDecoder.decode(written)).toEqual(quote);
       }),
       { numRuns: RUNS },
     );

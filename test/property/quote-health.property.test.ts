@@ -4,8 +4,8 @@ import {
   applyHeartbeat,
   applyOther,
   applyQuote,
-  isSuspect,
   newFeed,
+  suspectSince,
   type Effect,
   type FeedRules,
   type FeedState,
@@ -64,7 +64,7 @@ function apply(feed: FeedState, by: FeedRules, input: OracleInput, nowMs: number
     case 'heartbeat':
       return applyHeartbeat(feed, by, numbered, nowMs);
     case 'end':
-      return applyEndOfSession(feed, numbered);
+      return applyEndOfSession(feed, numbered, nowMs);
     case 'other':
       return applyOther(feed, { ...numbered, understood: input.understood }, nowMs);
     case 'tick':
@@ -76,7 +76,9 @@ function apply(feed: FeedState, by: FeedRules, input: OracleInput, nowMs: number
 }
 
 const suspectsOf = (feed: FeedState): Record<string, boolean> =>
-  Object.fromEntries([...feed.symbols].map(([symbol, state]) => [symbol, isSuspect(feed, state)]));
+  Object.fromEntries(
+    [...feed.symbols].map(([symbol, state]) => [symbol, suspectSince(feed, state) !== null]),
+  );
 
 interface Step {
   readonly input: OracleInput;
@@ -113,13 +115,15 @@ describe('the laws of quote health', () => {
             last: feed.lastSequence === null || feed.ended ? null : Number(feed.lastSequence),
             lost: Number(feed.lost),
             livenessMs: feed.livenessMs,
-            suspects: suspectsOf(feed),
+            suspectSince: Object.fromEntries(
+              [...feed.symbols].map(([symbol, state]) => [symbol, suspectSince(feed, state)]),
+            ),
           }).toEqual({
             session: oracle.session,
             last: feed.ended ? null : oracle.last,
             lost: oracle.lost,
             livenessMs: oracle.livenessMs,
-            suspects: oracle.suspects,
+            suspectSince: oracle.suspectSince,
           });
         }
       }),

@@ -15,16 +15,23 @@ export function udpPayloads(capture: Buffer): Buffer[] {
   while (at < capture.length) {
     const start = at + RECORD_HEADER_BYTES;
     at = start + capture.readUInt32LE(at + 8);
-    payloads.push(udpPayload(capture.subarray(start, at)));
+    payloads.push(udpDatagram(capture.subarray(start, at)).payload);
   }
   return payloads;
 }
 
-function udpPayload(frame: Buffer): Buffer {
+export interface UdpDatagram {
+  readonly destinationPort: number;
+  readonly payload: Buffer;
+}
+
+/** What an Ethernet frame carries. */
+export function udpDatagram(frame: Buffer): UdpDatagram {
   let typeAt = ETHERNET_TYPE_AT;
   while (frame.readUInt16BE(typeAt) === VLAN) typeAt += VLAN_TAG_BYTES;
   const ip = typeAt + 2;
   const udp = ip + (frame.readUInt8(ip) & 0x0f) * 4;
   // Frames may be padded: the length that counts is UDP's own.
-  return frame.subarray(udp + UDP_HEADER_BYTES, udp + frame.readUInt16BE(udp + 4));
+  const payload = frame.subarray(udp + UDP_HEADER_BYTES, udp + frame.readUInt16BE(udp + 4));
+  return { destinationPort: frame.readUInt16BE(udp + 2), payload };
 }

@@ -31,9 +31,10 @@ export class QuoteHealthOracle {
   #numbers = new Map<number, 'arrived' | 'lost' | 'before us'>();
   #stamps: number[] = [];
   #input = 0;
-  readonly #doubts: number[] = [];
+  readonly #doubts: { readonly input: number; readonly atMs: number }[] = [];
   readonly #fullPrices = new Map<string, number>();
-  readonly #symbols = new Set<string>();
+  /** When each symbol was seen first. */
+  readonly #symbols = new Map<string, number>();
 
   session: string | null = null;
   lost = 0;
@@ -48,13 +49,13 @@ export class QuoteHealthOracle {
     return this.#numbers.size === 0 ? null : Math.max(...this.#numbers.keys());
   }
 
-  /** For each symbol: was there a doubt since its price was last stated in full? */
-  get suspects(): Record<string, boolean> {
-    const ended = this.session !== null && this.#closedSessions.has(this.session);
+  /** For each symbol: when was the first doubt since its price was last stated in full? Null: never. */
+  get suspectSince(): Record<string, number | null> {
     return Object.fromEntries(
-      [...this.#symbols].map((symbol) => {
-        const stated = this.#fullPrices.get(symbol) ?? -1;
-        return [symbol, ended || stated < 0 || this.#doubts.some((doubt) => doubt > stated)];
+      [...this.#symbols].map(([symbol, firstSeenMs]) => {
+        const stated = this.#fullPrices.get(symbol);
+        if (stated === undefined) return [symbol, firstSeenMs];
+        return [symbol, this.#doubts.find(({ input }) => input > stated)?.atMs ?? null];
       }),
     );
   }
@@ -62,9 +63,9 @@ export class QuoteHealthOracle {
   /** Returns how many messages this input showed to be lost. */
   take(input: OracleInput, nowMs: number): number {
     this.#input += 1;
-    if (input.type === 'end') return this.#end(input.session, input.sequence);
+    if (input.type === 'end') return this.#end(input.session, input.sequence, nowMs);
     if (this.#closedSessions.has(input.session)) return 0;
-    if (this.session !== input.session) this.#begin(input.session);
+    if (this.session !== input.session) this.#begin(input.session, nowMs);
     switch (input.type) {
       case 'heartbeat':
         return this.#heartbeat(input.sequence, nowMs);
@@ -76,10 +77,10 @@ export class QuoteHealthOracle {
     }
   }
 
-  #begin(session: string): void {
+  #begin(session: string, nowMs: number): void {
     if (this.session !== null) {
       this.#closedSessions.add(this.session);
-      this.#doubt();
+      this.#doubt(nowMs);
     }
     this.session = session;
     this.#numbers = new Map();
@@ -93,12 +94,12 @@ export class QuoteHealthOracle {
       if (input.type === 'tick' || !newest) return 0;
       this.#numbers = new Map();
       this.#stamps = [];
-      this.#doubt();
-    } else lost = this.#loseUpTo(input.sequence - 1);
+      this.#doubt(nowMs);
+    } else lost = this.#loseUpTo(input.sequence - 1, nowMs);
     this.#numbers.set(input.sequence, 'arrived');
     this.#stamps.push(input.sourceTimeMs);
     this.livenessMs = nowMs;
-    this.#symbols.add(input.symbol);
+    if (!this.#symbols.has(input.symbol)) this.#symbols.set(input.symbol, nowMs);
     // A price comes after the doubt that the same message raised.
     if (this.#rules.kind === 'full' || input.type === 'snapshot') {
       this.#fullPrices.set(input.symbol, this.#input + 0.5);
@@ -108,9 +109,9 @@ export class QuoteHealthOracle {
 
   #other(sequence: number, understood: boolean, nowMs: number): number {
     if (this.#isBehind(sequence)) return 0;
-    const lost = this.#loseUpTo(sequence - 1);
+    const lost = this.#loseUpTo(sequence - 1, nowMs);
     this.#numbers.set(sequence, 'arrived');
-    if (!understood) this.#doubt();
+    if (!understood) this.#doubt(nowMs);
     else if (lost === 0) this.livenessMs = nowMs;
     return lost;
   }
@@ -121,17 +122,20 @@ export class QuoteHealthOracle {
     const first = this.#numbers.size === 0;
     const overtaken = meaning === 'consumes' ? this.#isBehind(sent) : this.#isBehind(sent + 1);
     if (overtaken) return 0;
-    const lost = this.#loseUpTo(meaning === 'consumes' ? sent - 1 : sent);
+    const lost = this.#loseUpTo(meaning === 'consumes' ? sent - 1 : sent, nowMs);
     if (meaning === 'consumes') this.#numbers.set(sent, 'arrived');
     else if (first) this.#numbers.set(sent, 'before us');
     if (lost === 0) this.livenessMs = nowMs;
     return lost;
   }
 
-  #end(session: string, sequence: number): number {
+  #end(session: string, sequence: number, nowMs: number): number {
     const ends = session === this.session && !this.#closedSessions.has(session);
     this.#closedSessions.add(session);
-    return ends ? this.#loseUpTo(sequence - 1) : 0;
+    if (!ends) return 0;
+    const lost = this.#loseUpTo(sequence - 1, nowMs);
+    this.#doubt(nowMs);
+    return lost;
   }
 
   #isBehind(sequence: number): boolean {
@@ -139,7 +143,7 @@ export class QuoteHealthOracle {
   }
 
   /** Ticks off every number from the first known one to `upTo` that is not ticked off yet. */
-  #loseUpTo(upTo: number): number {
+  #loseUpTo(upTo: number, nowMs: number): number {
     if (this.#numbers.size === 0) return 0;
     let missing = 0;
     for (let number = Math.min(...this.#numbers.keys()); number <= upTo; number += 1) {
@@ -148,11 +152,11 @@ export class QuoteHealthOracle {
       missing += 1;
     }
     this.lost += missing;
-    if (missing > 0) this.#doubt();
+    if (missing > 0) this.#doubt(nowMs);
     return missing;
   }
 
-  #doubt(): void {
-    this.#doubts.push(this.#input);
+  #doubt(atMs: number): void {
+    this.#doubts.push({ input: this.#input, atMs });
   }
 }

@@ -1,8 +1,10 @@
 import { createMetrics } from '../../src/observability/metrics';
 import { gateVerdict } from '../../src/contracts/quote-gate';
+import type { QuoteMessage } from '../../src/quotes/decoder';
 import { encodeEndOfSession, encodeMoldPacket } from '../../src/quotes/moldudp64';
+import type { FeedAlarm } from '../../src/quotes/alarm-log';
 import { QuoteBook } from '../../src/quotes/quote-book';
-import { encodeQuoteMessage, type QuoteMessage } from '../../src/quotes/tekil-quote-message';
+import { encodeQuoteMessage } from '../../src/quotes/tekil-quote-message';
 
 const START_MS = Date.parse('2026-03-14T10:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -13,7 +15,9 @@ const setup = (kind: 'full' | 'delta' = 'full') => {
   const thresholds = { maxSilenceMs: 1_000, maxSourceAgeMs: 2_000, maxClockOffsetMs: 500 };
   const rules = { kind, heartbeatSequence: 'next' } as const;
   const metrics = createMetrics();
-  const book = new QuoteBook({ feed: 'test', rules, thresholds, now: () => ({ ...now }) }, metrics);
+  const alarms: FeedAlarm[] = [];
+  const onAlarm = (alarm: FeedAlarm) => alarms.push(alarm);
+  const book = new QuoteBook({ feed: 'test', rules, thresholds, now: () => ({ ...now }), onAlarm }, metrics);
   let next = 1n;
   const quote = (change: Partial<QuoteMessage> = {}) => {
     const defaults = {
@@ -36,6 +40,7 @@ const setup = (kind: 'full' | 'delta' = 'full') => {
   return {
     book,
     metrics,
+    alarms,
     now,
     quote,
     heartbeat,
@@ -70,6 +75,8 @@ describe('the gate', () => {
       sourceAgeMs: 40,
       clockOffsetMs: 0,
       suspect: false,
+      suspectSince: null,
+      lost: '0',
       bid: 1.1,
       ask: 1.2,
       decidedAt: '2026-03-14T10:00:00.040Z',
@@ -141,9 +148,46 @@ describe('the gate', () => {
     quote();
     lose(3n);
     heartbeat();
-    expect(verdict()).toMatchObject({ code: 'SUSPECT_QUOTE', suspect: true });
+    expect(verdict()).toMatchObject({ code: 'SUSPECT_QUOTE', suspect: true, lost: '3' });
     quote();
-    expect(verdict()).toMatchObject({ verdict: 'open', suspect: false, lastSequence: '5' });
+    expect(verdict()).toMatchObject({
+      verdict: 'open',
+      suspect: false,
+      suspectSince: null,
+      lastSequence: '5',
+    });
+  });
+
+  test('says since when the price is suspect: since the first doubt, however many follow', () => {
+    const { quote, lose, heartbeat, pass, verdict } = setup('delta');
+    quote({ kind: 'snapshot' });
+    pass(100);
+    for (let time = 0; time < 3; time += 1) {
+      lose(1n);
+      heartbeat();
+      quote();
+      pass(100);
+    }
+    expect(verdict()).toMatchObject({ code: 'SUSPECT_QUOTE', suspectSince: '2026-03-14T10:00:00.100Z' });
+    quote({ kind: 'snapshot' });
+    expect(verdict()).toMatchObject({ suspect: false, suspectSince: null });
+    lose(1n);
+    heartbeat();
+    expect(verdict()).toMatchObject({ suspectSince: '2026-03-14T10:00:00.400Z', lost: '4' });
+  });
+
+  test('of another symbol is not healed by this one', () => {
+    const { quote, lose, pass, verdict } = setup();
+    quote();
+    quote({ symbol: 'GBPUSD' });
+    pass(5);
+    lose(1n);
+    quote();
+    expect(verdict()).toMatchObject({ verdict: 'open' });
+    expect(verdict('GBPUSD')).toMatchObject({
+      code: 'SUSPECT_QUOTE',
+      suspectSince: '2026-03-14T10:00:00.005Z',
+    });
   });
 
   test('is closed on a delta feed until a snapshot', () => {
@@ -219,6 +263,45 @@ describe('the clocks of the gate', () => {
     pass(HOUR_MS);
     heartbeat();
     expect(verdict('USDJPY')).toMatchObject({ code: 'STALE_AT_SOURCE', sourceAgeMs: 0 });
+  });
+
+  test.each([HOUR_MS, -HOUR_MS])(
+    'their clock set by %s ms closes the gate for good, and set back opens it',
+    (step) => {
+      const { now, tickFor, verdict } = setup();
+      tickFor(1_000);
+      tickFor(100, () => ({ sourceTimeMs: now.wallMs + step }));
+      expect(verdict()).toMatchObject({ verdict: 'closed', code: 'STALE_AT_SOURCE', silenceMs: 0 });
+      tickFor(120_000, () => ({ sourceTimeMs: now.wallMs + step }));
+      expect(verdict()).toMatchObject({ verdict: 'closed', code: 'CLOCK_OFFSET' });
+      tickFor(1_000);
+      expect(verdict()).toMatchObject({ verdict: 'open', clockOffsetMs: 0 });
+    },
+  );
+
+  test('a clock offset that moves is told once, with where it was and where it is', async () => {
+    const { now, tickFor, metrics, alarms } = setup();
+    const lateBy = (ms: number) => () => ({ sourceTimeMs: now.wallMs - ms });
+    tickFor(10_000, lateBy(20));
+    tickFor(100_000, lateBy(119));
+    expect(alarms).toEqual([]);
+    // Later by 130 ms: seen when the last minute has nothing faster any more.
+    tickFor(100_000, lateBy(150));
+    expect(alarms).toEqual([{ kind: 'clock_drift', fromMs: 20, toMs: 150 }]);
+    // Faster is seen at once.
+    tickFor(2_000, lateBy(20));
+    expect(alarms).toEqual([
+      { kind: 'clock_drift', fromMs: 20, toMs: 150 },
+      { kind: 'clock_drift', fromMs: 150, toMs: 20 },
+    ]);
+    expect((await metrics.quoteClockDrifts.get()).values[0]?.value).toBe(2);
+  });
+
+  test('a clock offset that moves by as much in more than five minutes is pace and no alarm', () => {
+    const { now, tickFor, alarms } = setup();
+    const start = now.wallMs;
+    tickFor(900_000, () => ({ sourceTimeMs: now.wallMs - (now.wallMs - start) / 6_000 }));
+    expect(alarms).toEqual([]);
   });
 
   test.each([HOUR_MS, -HOUR_MS])(

@@ -4,9 +4,9 @@ import {
   applyOther,
   applyQuote,
   FORMER_SESSIONS,
-  isSuspect,
   MAX_SYMBOLS,
   newFeed,
+  suspectSince,
   type Effect,
   type FeedRules,
   type QuoteInput,
@@ -31,9 +31,9 @@ const aFeed = (change: Partial<FeedRules> = {}) => {
       applyHeartbeat(feed, rules, { session, sequence }, (nowMs += 1)),
     other: (sequence: bigint, understood: boolean) =>
       applyOther(feed, { session: 'A', sequence, understood }, (nowMs += 1)),
-    end: (sequence: bigint, session = 'A') => applyEndOfSession(feed, { session, sequence }),
+    end: (sequence: bigint, session = 'A') => applyEndOfSession(feed, { session, sequence }, (nowMs += 1)),
     now: () => nowMs,
-    suspect: (symbol = 'EURUSD') => isSuspect(feed, feed.symbols.get(symbol)!),
+    suspect: (symbol = 'EURUSD') => suspectSince(feed, feed.symbols.get(symbol)!) !== null,
     bid: (symbol = 'EURUSD') => feed.symbols.get(symbol)!.bid,
   };
 };
@@ -70,6 +70,16 @@ describe('a tick', () => {
     expect(suspect()).toBe(true);
     expect(tick(11n)).toEqual({ outcome: 'repeat', lost: 0n });
     expect(feed.lost).toBe(2n);
+  });
+
+  test('that covers several numbers misses none of them', () => {
+    const { tick, feed } = aFeed();
+    tick(10n);
+    expect(tick(13n, { firstSequence: 11n })).toEqual({ outcome: 'taken', lost: 0n });
+    expect(tick(20n, { firstSequence: 16n })).toEqual({ outcome: 'taken', lost: 2n });
+    expect(tick(21n, { firstSequence: 18n })).toEqual({ outcome: 'taken', lost: 0n });
+    expect(tick(21n, { firstSequence: 15n })).toEqual({ outcome: 'repeat', lost: 0n });
+    expect(feed).toMatchObject({ lastSequence: 21n, lost: 2n });
   });
 
   test('keeps numbers beyond 2^53 apart', () => {

@@ -1,10 +1,8 @@
-import {
-  decodeQuoteMessage,
-  encodeQuoteMessage,
-  type QuoteMessage,
-  type QuoteMessageFault,
-} from '../../src/quotes/tekil-quote-message';
+import type { QuoteMessage } from '../../src/quotes/decoder';
+import { encodeQuoteMessage, tekilQuoteDecoder } from '../../src/quotes/tekil-quote-message';
 import { vector } from '../support/quote-feed-vectors';
+
+const { decode } = tekilQuoteDecoder;
 
 const aTick: QuoteMessage = {
   kind: 'tick',
@@ -28,19 +26,19 @@ describe('a quote message', () => {
   });
 
   test('is read as docs/quote-feed.md shows it', () => {
-    expect(decodeQuoteMessage(vector('tick'))).toEqual(aTick);
-    expect(decodeQuoteMessage(vector('snapshot'))).toEqual(aSnapshot);
+    expect(decode(vector('tick'))).toEqual(aTick);
+    expect(decode(vector('snapshot'))).toEqual(aSnapshot);
   });
 
   test('may have a symbol that fills its field', () => {
     const symbol = 'A'.repeat(32);
-    expect(decodeQuoteMessage(encodeQuoteMessage({ ...aTick, symbol }))).toMatchObject({ symbol });
+    expect(decode(encodeQuoteMessage({ ...aTick, symbol }))).toMatchObject({ symbol });
   });
 
   test('does not mind its reserved bytes', () => {
     const message = encodeQuoteMessage(aTick);
     message.writeUInt16BE(0xffff, 2);
-    expect(decodeQuoteMessage(message)).toEqual(aTick);
+    expect(decode(message)).toEqual(aTick);
   });
 
   test.each(['', 'eurusd', 'EUR USD', 'A'.repeat(33)])('is not written for the symbol "%s"', (symbol) => {
@@ -48,17 +46,25 @@ describe('a quote message', () => {
   });
 });
 
+const damaged = (change: (message: Buffer) => unknown): Buffer => {
+  const message = encodeQuoteMessage(aTick);
+  change(message);
+  return message;
+};
+
+describe('a message that is no quote', () => {
+  test.each([
+    ['an empty one', Buffer.alloc(0)],
+    ['one of another type', damaged((message) => message.write('N', 1))],
+    ['a short one of another type', Buffer.from('\x01N', 'latin1')],
+  ])('%s', (_, message) => {
+    expect(decode(message)).toEqual({ kind: 'no_quote' });
+  });
+});
+
 describe('a message that cannot be read as a quote is named by its fault', () => {
-  const damaged = (change: (message: Buffer) => unknown): Buffer => {
-    const message = encodeQuoteMessage(aTick);
-    change(message);
-    return message;
-  };
-  const faults: Readonly<Record<string, readonly [QuoteMessageFault, Buffer]>> = {
-    'an empty one': ['empty', Buffer.alloc(0)],
+  const faults: Readonly<Record<string, readonly [string, Buffer]>> = {
     'one of another version': ['version', damaged((message) => message.writeUInt8(2, 0))],
-    'one of another type': ['type', damaged((message) => message.write('N', 1))],
-    'a short one of another type': ['type', Buffer.from('\x01N', 'latin1')],
     'a version alone': ['length', Buffer.of(1)],
     'a tick that is too short': ['length', encodeQuoteMessage(aTick).subarray(0, 59)],
     'a tick that is too long': ['length', Buffer.concat([encodeQuoteMessage(aTick), Buffer.of(0)])],
@@ -69,6 +75,7 @@ describe('a message that cannot be read as a quote is named by its fault', () =>
     'an ask without an end': ['price', damaged((message) => message.writeDoubleBE(Infinity, 52))],
   };
   test.each(Object.entries(faults))('%s', (_, [fault, message]) => {
-    expect(decodeQuoteMessage(message)).toBe(fault);
+    expect(decode(message)).toEqual({ kind: 'unread', fault });
+    expect(tekilQuoteDecoder.faults).toContain(fault);
   });
 });
