@@ -1,19 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { applyExecutions } from '../src/db/apply-executions';
 import { DAYS_AHEAD } from '../src/db/dedup-partitions';
-import { migrate } from '../src/db/migrations';
 import { openOrder } from '../src/db/open-order';
 import { partitionProcessedEvents } from '../src/db/partition-processed-events';
-import { createPool, type Pool } from '../src/db/pool';
+import type { Pool } from '../src/db/pool';
 import { findSettled } from '../src/db/settled-events';
-import { startPostgres } from '../src/dev/postgres';
-import { silentLogger } from '../src/observability/logger';
-import { packageRoot } from '../src/package-root';
 import { anExecutionOf, anOpenOrder } from '../test/support/orders';
+import { benchPool, databaseAt, migrateBench, withPostgres } from './support/bench-postgres';
 import { load, spread, spreadText, table } from './support/load';
 import { insertEvents, partitionByDay } from './support/partitioned';
 import { heading } from './support/rig';
@@ -28,25 +22,14 @@ const CALLS = Number(given.calls);
 const DAYS = 30;
 const TRIES = 5;
 const LOOKED_UP = 100;
-const STATEMENT_TIMEOUT_MS = 3_600_000;
 const FILLS = { batchesPerSecond: 50, fillsPerBatch: 4 };
 
 async function openDatabase(url: string, name: string): Promise<Pool> {
-  const target = new URL(url);
-  target.pathname = `/${name}`;
-  const options = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, connectTimeoutMs: 5_000 };
-  const server = createPool(
-    { connectionString: url, size: 1, applicationName: 'tekil bench', ...options },
-    silentLogger(),
-  );
+  const server = benchPool(url, 1);
   await server.query(`create database ${name}`);
   await server.end();
-  const directory = join(packageRoot(), 'migrations');
-  await migrate({ connectionString: target.href, directory }, silentLogger());
-  return createPool(
-    { connectionString: target.href, size: 16, applicationName: 'tekil bench', ...options },
-    silentLogger(),
-  );
+  await migrateBench(databaseAt(url, name));
+  return benchPool(databaseAt(url, name), 16);
 }
 
 /** One caller, so that the figure is the cost of the call and not of the contention. */
@@ -124,11 +107,9 @@ async function convert(pool: Pool): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tekil-bench-'));
-  const postgres = await startPostgres({ dataDir, durable: true });
-  try {
-    const standard = await openDatabase(postgres.url, 'standard');
-    const partitioned = await openDatabase(postgres.url, 'partitioned');
+  await withPostgres(async (url) => {
+    const standard = await openDatabase(url, 'standard');
+    const partitioned = await openDatabase(url, 'partitioned');
     await partitionByDay(partitioned, DAYS, DAYS_AHEAD);
     for (const pool of [standard, partitioned]) {
       await insertEvents(pool, ROWS, DAYS);
@@ -141,10 +122,7 @@ async function main(): Promise<void> {
     await convert(standard);
     await standard.end();
     await partitioned.end();
-  } finally {
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 main().catch((error: unknown) => {

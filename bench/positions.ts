@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { applyExecutions } from '../src/db/apply-executions';
-import { migrate } from '../src/db/migrations';
 import { openOrder } from '../src/db/open-order';
-import { createPool, type Pool } from '../src/db/pool';
-import { startPostgres } from '../src/dev/postgres';
+import type { Pool } from '../src/db/pool';
 import type { Execution, ExecutionType } from '../src/domain/execution';
-import { silentLogger } from '../src/observability/logger';
-import { packageRoot } from '../src/package-root';
 import { anOpenOrder } from '../test/support/orders';
+import { benchPool, migrateBench, withPostgres } from './support/bench-postgres';
 import { spread, spreadText, table } from './support/load';
 import { heading } from './support/rig';
 
@@ -120,29 +114,14 @@ async function measureAll(pool: Pool): Promise<string[][]> {
 }
 
 async function main(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tekil-positions-'));
-  const postgres = await startPostgres({ dataDir, durable: true });
-  const pool = createPool(
-    {
-      connectionString: postgres.url,
-      size: 2,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 5_000,
-      applicationName: 'tekil bench',
-    },
-    silentLogger(),
-  );
-  try {
-    const directory = join(packageRoot(), 'migrations');
-    await migrate({ connectionString: postgres.url, directory }, silentLogger());
+  await withPostgres(async (url) => {
+    await migrateBench(url);
+    const pool = benchPool(url, 2);
     const rows = await measureAll(pool);
+    await pool.end();
     console.log(`${heading('npm run bench:positions')} Median (min–max).\n`);
     console.log(table(['execution', 'ms'], rows));
-  } finally {
-    await pool.end();
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 void main();

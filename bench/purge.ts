@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../src/config';
 import { DAYS_AHEAD } from '../src/db/dedup-partitions';
-import { migrate } from '../src/db/migrations';
-import { createPool, type Pool } from '../src/db/pool';
+import type { Pool } from '../src/db/pool';
 import { noProgress, runPurge } from '../src/db/purge-run';
 import { openPurgeSession } from '../src/db/purge-session';
-import { startPostgres } from '../src/dev/postgres';
-import { silentLogger } from '../src/observability/logger';
-import { packageRoot } from '../src/package-root';
 import { PURGE_SESSION, purgePlan } from '../src/services/maintenance';
+import { benchPool, databaseAt, migrateBench, withPostgres } from './support/bench-postgres';
 import { spread, spreadText, table } from './support/load';
 import { insertEvents, partitionByDay } from './support/partitioned';
 import { heading } from './support/rig';
@@ -34,7 +28,6 @@ const WINDOW_SECONDS = Number(given['window-seconds']);
 const LOAD = { batchesPerSecond: Number(given['batches-per-second']), fillsPerBatch: 4 };
 const WINDOWS_BEFORE = 7;
 const DAYS = 60;
-const STATEMENT_TIMEOUT_MS = 3_600_000;
 
 const config = loadConfig({
   DATABASE_URL: 'postgres://unused',
@@ -84,18 +77,7 @@ async function endByOneDelete(pool: Pool): Promise<void> {
 }
 
 function poolOf(url: string, database: string): Pool {
-  const target = new URL(url);
-  target.pathname = `/${database}`;
-  return createPool(
-    {
-      connectionString: target.href,
-      size: 16,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      connectTimeoutMs: 5_000,
-      applicationName: 'tekil bench',
-    },
-    silentLogger(),
-  );
+  return benchPool(databaseAt(url, database), 16);
 }
 
 /** The rows of sixty days, in the order in which they would have come; half of them are past the window. */
@@ -105,10 +87,7 @@ async function makeBase(url: string, layout: Layout): Promise<string> {
   await server.query(`create database ${database}`);
   await server.end();
   const pool = poolOf(url, database);
-  const target = new URL(url);
-  target.pathname = `/${database}`;
-  const directory = join(packageRoot(), 'migrations');
-  await migrate({ connectionString: target.href, directory }, silentLogger());
+  await migrateBench(databaseAt(url, database));
   if (layout === 'partitioned') await partitionByDay(pool, DAYS, DAYS_AHEAD);
   await insertEvents(pool, ROWS, DAYS);
   await pool.query('vacuum analyze processed_events');
@@ -195,19 +174,12 @@ async function run(url: string, base: string, { name, end }: Way): Promise<strin
 }
 
 async function main(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tekil-bench-'));
-  const postgres = await startPostgres({ dataDir, durable: true });
   const fillsPerSecond = LOAD.batchesPerSecond * LOAD.fillsPerBatch;
   console.log(
     `${heading('npm run bench:purge')} ${ROWS} rows, half of them past the window; ${fillsPerSecond} fills a second in ` +
       `batches of ${LOAD.fillsPerBatch}; windows of ${WINDOW_SECONDS} s. Median (min–max) of the windows.\n`,
   );
-  try {
-    await compare(postgres.url);
-  } finally {
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  await withPostgres(compare);
 }
 
 async function compare(url: string): Promise<void> {

@@ -1,13 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { migrate } from '../src/db/migrations';
-import { createPool, type Pool } from '../src/db/pool';
+import type { Pool } from '../src/db/pool';
 import { startKafka } from '../src/dev/kafka';
-import { startPostgres } from '../src/dev/postgres';
 import { orderWorkflowId } from '../src/domain/ids';
 import { createAcknowledgedProducer } from '../src/kafka/acknowledged-producer';
 import { createKafka } from '../src/kafka/client';
@@ -15,6 +11,7 @@ import { parseExecution } from '../src/kafka/parse-execution';
 import { ensureTopics, topicNames } from '../src/kafka/topics';
 import { silentLogger } from '../src/observability/logger';
 import { packageRoot } from '../src/package-root';
+import { benchPool, migrateBench, withPostgres } from './support/bench-postgres';
 import { spread, spreadText, table } from './support/load';
 import { heading } from './support/rig';
 
@@ -95,39 +92,29 @@ async function read(mode: 'tekil' | 'bare', args: readonly string[]): Promise<Ou
 }
 
 async function main(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tekil-replay-'));
-  const postgres = await startPostgres({ dataDir, durable: true });
-  const kafka = await startKafka({ dataDir });
-  const pool = createPool(
-    {
-      connectionString: postgres.url,
-      size: 2,
-      statementTimeoutMs: 120_000,
-      connectTimeoutMs: 5_000,
-      applicationName: 'tekil bench',
-    },
-    silentLogger(),
-  );
-  try {
-    const directory = join(packageRoot(), 'migrations');
-    await migrate({ connectionString: postgres.url, directory }, silentLogger());
-    const topic = await prepare(kafka.brokers, pool);
-    const args = [kafka.brokers, postgres.url, topic, String(EVENTS)];
-    const tekil: Outcome[] = [];
-    const bare: Outcome[] = [];
-    // One of each first, uncounted: the servers' caches are then the same for both.
-    await read('bare', args);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      bare.push(await read('bare', args));
-      tekil.push(await read('tekil', args));
+  await withPostgres(async (url, dataDir) => {
+    await migrateBench(url);
+    const kafka = await startKafka({ dataDir });
+    const pool = benchPool(url, 2);
+    try {
+      await compare([kafka.brokers, url, await prepare(kafka.brokers, pool), String(EVENTS)]);
+    } finally {
+      await pool.end();
+      await kafka.stop();
     }
-    report(tekil, bare);
-  } finally {
-    await pool.end();
-    await kafka.stop();
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+  });
+}
+
+async function compare(args: readonly string[]): Promise<void> {
+  const tekil: Outcome[] = [];
+  const bare: Outcome[] = [];
+  // One first, uncounted: the servers' caches are then the same for both.
+  await read('bare', args);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    bare.push(await read('bare', args));
+    tekil.push(await read('tekil', args));
   }
+  report(tekil, bare);
 }
 
 function report(tekil: readonly Outcome[], bare: readonly Outcome[]): void {

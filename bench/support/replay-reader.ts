@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createPool, type Pool } from '../../src/db/pool';
+import type { Pool } from '../../src/db/pool';
 import { findSettled } from '../../src/db/settled-events';
 import { createKafka } from '../../src/kafka/client';
 import { ExecutionConsumer } from '../../src/kafka/execution-consumer';
 import { silentLogger } from '../../src/observability/logger';
 import { createMetrics } from '../../src/observability/metrics';
+import { benchPool } from './bench-postgres';
 
 /**
  * Reads a topic of processed executions to its end under a new group, in one of two ways, and prints what it took:
@@ -17,7 +18,7 @@ interface Outcome {
   readonly cpuSeconds: number;
 }
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 const POLL_MS = 5;
 
 const [mode, brokers = '', databaseUrl = '', topic = '', count = '0'] = process.argv.slice(2);
@@ -26,16 +27,7 @@ const kafka = createKafka(
   { brokers: brokers.split(','), clientId: 'bench', requestTimeoutMs: 30_000 },
   silentLogger(),
 );
-const pool = createPool(
-  {
-    connectionString: databaseUrl,
-    size: 8,
-    statementTimeoutMs: 30_000,
-    connectTimeoutMs: 5_000,
-    applicationName: 'tekil bench',
-  },
-  silentLogger(),
-);
+const pool = benchPool(databaseUrl, 8);
 
 /** How many messages are through, and how to leave. */
 interface Reader {

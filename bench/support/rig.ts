@@ -4,13 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createApiKey } from '../../src/db/api-keys';
-import { migrate } from '../../src/db/migrations';
-import { createPool, type Pool } from '../../src/db/pool';
+import type { Pool } from '../../src/db/pool';
 import { startKafka } from '../../src/dev/kafka';
 import { freePort } from '../../src/dev/ports';
 import { startPostgres } from '../../src/dev/postgres';
-import { silentLogger } from '../../src/observability/logger';
 import { packageRoot } from '../../src/package-root';
+import { benchPool, migrateBench } from './bench-postgres';
 import { startTemporalOnPostgres } from './temporal-on-postgres';
 
 const SERVICES = ['quote-health', 'simulated-venue', 'order-api', 'fill-bridge'] as const;
@@ -33,26 +32,38 @@ export interface Rig {
 
 /** `nodeArgs` go to every service, e.g. `--cpu-prof`. */
 export async function startRig(nodeArgs: readonly string[] = []): Promise<Rig> {
+  const started: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of started.splice(0).toReversed()) await end();
+  };
+  try {
+    return { ...(await startParts(started, nodeArgs)), stop };
+  } catch (error) {
+    // What had started before it failed would otherwise run on.
+    await stop();
+    throw error;
+  }
+}
+
+/** `started` learns how to end each part as soon as it is there. */
+async function startParts(
+  started: (() => Promise<unknown>)[],
+  nodeArgs: readonly string[],
+): Promise<Omit<Rig, 'stop'>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tekil-bench-'));
+  started.push(() => {
+    rmSync(dataDir, { recursive: true, force: true });
+    return Promise.resolve();
+  });
   const postgres = await startPostgres({ dataDir, durable: true });
-  const [temporal, kafka] = await Promise.all([
-    startTemporalOnPostgres(postgres.url, dataDir),
-    startKafka({ dataDir }),
-  ]);
-  const pool = createPool(
-    {
-      connectionString: postgres.url,
-      size: 4,
-      statementTimeoutMs: 60_000,
-      connectTimeoutMs: 5_000,
-      applicationName: 'tekil bench',
-    },
-    silentLogger(),
-  );
-  await migrate(
-    { connectionString: postgres.url, directory: join(packageRoot(), 'migrations') },
-    silentLogger(),
-  );
+  started.push(() => postgres.stop());
+  const temporal = await startTemporalOnPostgres(postgres.url, dataDir);
+  started.push(() => temporal.stop());
+  const kafka = await startKafka({ dataDir });
+  started.push(() => kafka.stop());
+  await migrateBench(postgres.url);
+  const pool = benchPool(postgres.url, 4);
+  started.push(() => pool.end());
   const { key } = await createApiKey(pool, ACCOUNT_ID);
   const [apiPort, gatePort, feedPort, venuePort] = await Promise.all(
     Array.from({ length: 4 }, () => freePort()),
@@ -74,6 +85,9 @@ export async function startRig(nodeArgs: readonly string[] = []): Promise<Rig> {
     ORDER_ACCEPT_WINDOW_MS: '60000',
   };
   const services = new Map<string, ChildProcess>();
+  started.push(async () => {
+    for (const child of services.values()) await stopChild(child);
+  });
   for (const name of SERVICES) services.set(name, await startService(name, shared, nodeArgs));
   return {
     apiUrl: `http://127.0.0.1:${apiPort}`,
@@ -85,13 +99,6 @@ export async function startRig(nodeArgs: readonly string[] = []): Promise<Rig> {
     pool,
     memoryMb: () =>
       Object.fromEntries([...services].map(([name, child]) => [name, residentMb(child.pid ?? 0)])),
-    stop: async () => {
-      for (const child of services.values()) await stopChild(child);
-      await pool.end();
-      await Promise.all([temporal.stop(), kafka.stop()]);
-      await postgres.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
   };
 }
 
@@ -113,7 +120,10 @@ async function startService(
   for (;;) {
     const ready = await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined);
     if (ready?.ok === true) return child;
-    if (performance.now() > giveUpAt) throw new Error(`${name} is not ready after ${READY_TIMEOUT_MS} ms`);
+    if (performance.now() > giveUpAt) {
+      await stopChild(child);
+      throw new Error(`${name} is not ready after ${READY_TIMEOUT_MS} ms`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
