@@ -81,9 +81,14 @@ export class GapRecovery {
     return 'waiting';
   }
 
-  /** The hole was filled. */
+  /** Nothing is missing any more. */
   filled(): void {
     this.#repair = null;
+  }
+
+  /** Everything before `next` is there or was given up: a hole that ends there is no longer asked for. */
+  reached(next: bigint): void {
+    if (this.#repair !== null && next >= this.#repair.to) this.#repair = null;
   }
 
   /** Something else ended the repair, if there is one. */

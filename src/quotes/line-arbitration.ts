@@ -168,7 +168,7 @@ export class LineArbitration {
         return;
       }
       this.#holeSince ??= this.#held.since;
-      if (!this.#isGap(next, nowMs)) return;
+      if (!this.#isAskedFor(next) && !this.#isGap(next, nowMs)) return;
       const hole = { session: head.packet.session, from: next, to: head.from };
       if (this.#recovery?.pursue(hole, nowMs) === 'waiting') return;
       this.#releaseFirst();
@@ -230,6 +230,12 @@ export class LineArbitration {
       this.#releaseWhatFits();
     }
     return packet.packet.kind === 'messages' ? 'first' : 'beat';
+  }
+
+  /** It was a gap before, whatever the lines say by now. */
+  #isAskedFor(next: bigint): boolean {
+    this.#recovery?.reached(next);
+    return this.#recovery !== null && this.#recovery.wanted !== null;
   }
 
   /** Is the missing number lost as far as the lines go? */

@@ -23,8 +23,6 @@ import { ProviderClock, systemNow } from './provider-clock';
 import type { FeedHealth, QuoteSource } from './quote-source';
 import { tekilQuoteDecoder } from './tekil-quote-message';
 
-export type { FeedAlarm } from './alarm-log';
-
 export interface QuoteBookOptions {
   readonly feed: string;
   readonly rules: FeedRules;

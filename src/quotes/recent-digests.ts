@@ -37,7 +37,5 @@ export class RecentDigests {
 
 /** FNV-1a, 32 bits: an alarm needs no more. */
 function digestOf(message: Buffer): number {
-  let digest = FNV_OFFSET;
-  for (const byte of message) digest = Math.imul(digest ^ byte, FNV_PRIME);
-  return digest | 0;
+  return message.reduce((digest, byte) => Math.imul(digest ^ byte, FNV_PRIME), FNV_OFFSET) | 0;
 }

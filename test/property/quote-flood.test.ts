@@ -16,8 +16,11 @@ const MAX_GROWTH_BYTES = 96 * 1024 * 1024;
 const hostile = (seed: number) => {
   const random = seeded(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
-  const bytes = (maxLength: number): Buffer =>
-    Buffer.from(Array.from({ length: below(maxLength) }, () => below(256)));
+  const noise = Buffer.from(Array.from({ length: 65_536 }, () => below(256)));
+  const bytes = (maxLength: number): Buffer => {
+    const from = below(noise.length - maxLength);
+    return Buffer.from(noise.subarray(from, from + below(maxLength)));
+  };
   const sender = { session: 100, next: 1n };
 
   const message = (): Buffer => {

@@ -56,6 +56,9 @@ const setup = (lines: readonly string[] = ['A']) => {
     metrics,
     clock,
     requests,
+    on: (line: number, sequence: number) => {
+      book.receive(packetOf('S1', [sequence]), line);
+    },
     quote: (sequence: number, change: Partial<QuoteMessage> = {}, session = 'S1') => {
       book.receive(packetOf(session, [sequence], change));
     },
@@ -79,6 +82,19 @@ const setup = (lines: readonly string[] = ['A']) => {
 };
 
 describe('a repair', () => {
+  test('that has filled its hole leaves the next one to the lines for as long as they have time', () => {
+    const { on, requests, reply, pass, look, lost } = setup(['A', 'B']);
+    for (const number of [1, 3]) for (const line of [0, 1]) on(line, number);
+    on(0, 5);
+    expect(requests).toEqual(['S1 2+1']);
+    reply([2]);
+    pass(2 * MIN_REQUEST_INTERVAL_MS);
+    expect(requests).toEqual(['S1 2+1']);
+    on(1, 4);
+    expect(look()).toMatchObject({ lastSequence: '5', suspect: false });
+    expect(lost()).toBe('0');
+  });
+
   test('asks for exactly what is missing, and what comes is applied in order: nothing is lost', async () => {
     const { quote, requests, reply, lost, look, book, metrics } = setup();
     quote(1);
