@@ -34,7 +34,7 @@ export function isDecimalText(text: string): boolean {
  * @throws {AssertionError} when the text is not plain decimal notation.
  */
 export function decimal(text: string): Decimal {
-  assert(/^-?\d+(?:\.\d+)?$/.test(text), `not a decimal: ${JSON.stringify(text)}`);
+  assert(/^-?\d+(?:\.\d+)?$/.test(text), () => `not a decimal: ${JSON.stringify(text)}`);
   return ExactBig(text);
 }
 

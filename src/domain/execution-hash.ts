@@ -17,5 +17,7 @@ const HASHED_FIELDS = [
 
 /** SHA-256 (hexadecimal) over the normalised content: the same identity with another hash is a conflict. */
 export function executionContentHash(execution: Execution): string {
-  return sha256Hex(JSON.stringify(HASHED_FIELDS.map((field) => execution[field] ?? null)));
+  const values: (string | null)[] = [];
+  for (const field of HASHED_FIELDS) values.push(execution[field] ?? null);
+  return sha256Hex(JSON.stringify(values));
 }

@@ -48,6 +48,9 @@ export function parseOrderWorkflowId(workflowId: string): OrderKey | undefined {
 }
 
 function assertKey(key: OrderKey): void {
-  assert(ACCOUNT_ID.test(key.accountId), `bad account id ${JSON.stringify(key.accountId)}`);
-  assert(isClientOrderId(key.clientOrderId), `bad client order id ${JSON.stringify(key.clientOrderId)}`);
+  assert(ACCOUNT_ID.test(key.accountId), () => `bad account id ${JSON.stringify(key.accountId)}`);
+  assert(
+    isClientOrderId(key.clientOrderId),
+    () => `bad client order id ${JSON.stringify(key.clientOrderId)}`,
+  );
 }

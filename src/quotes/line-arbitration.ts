@@ -312,7 +312,7 @@ export class LineArbitration {
 
   #line(line: number): LineState {
     const state = this.#lines[line];
-    assert(state !== undefined, `there is no line ${line}`);
+    assert(state !== undefined, () => `there is no line ${line}`);
     return state;
   }
 }
