@@ -36,8 +36,7 @@ class FakeLibrary {
     admin: () => ({
       connect: () => Promise.resolve(),
       disconnect: () => Promise.resolve(),
-      fetchTopicOffsets: () =>
-        Promise.resolve([{ partition: 0, offset: '100', high: '100', low: this.low }]),
+      fetchTopicOffsets: () => Promise.resolve([{ partition: 0, offset: '100', high: '100', low: this.low }]),
       fetchOffsets: () => {
         this.meanwhile();
         return Promise.resolve([
