@@ -10,7 +10,7 @@ import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
 import type { TemporalWorkerConnection } from '../temporal/connection';
 import { createMaintenanceWorker } from '../temporal/maintenance-worker';
-import { runWorker } from '../temporal/order-worker';
+import { runWorker } from '../temporal/worker-parts';
 import { maintenanceTaskQueue } from '../temporal/schedules';
 import { workflowBundlePath } from '../temporal/workflow-bundle';
 import { openPool } from './process-parts';

@@ -10,7 +10,8 @@ import type { Metrics } from '../observability/metrics';
 import { createGateClient } from '../quotes/gate-client';
 import type { AnswerBoard } from '../temporal/answer-board';
 import type { TemporalWorkerConnection } from '../temporal/connection';
-import { createOrderWorker, runWorker } from '../temporal/order-worker';
+import { createOrderWorker } from '../temporal/order-worker';
+import { runWorker } from '../temporal/worker-parts';
 import { workflowBundlePath } from '../temporal/workflow-bundle';
 import { requireDedupLayout } from './process-parts';
 

@@ -10,6 +10,7 @@ import { createMaintenanceWorker } from '../../src/temporal/maintenance-worker';
 import { workflowBundlePath } from '../../src/temporal/workflow-bundle';
 import { aPlan, DAY_MS, WINDOW_MS } from './dedup-rows';
 import { serverAddress } from './environment';
+import { runningWorkers } from './test-worker';
 
 /** A real server, a task queue of this test's own, and workers of the scheduled workflows. */
 export interface MaintenanceHarness {
@@ -25,7 +26,7 @@ export async function connectMaintenance(): Promise<MaintenanceHarness> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const connection = await NativeConnection.connect({ address: serverAddress('TEMPORAL_ADDRESS') });
   const taskQueue = `test-maintenance-${randomUUID()}`;
-  const running = new Set<() => Promise<void>>();
+  const workers = runningWorkers();
   return {
     client: new Client({ connection }),
     taskQueue,
@@ -40,18 +41,9 @@ export async function connectMaintenance(): Promise<MaintenanceHarness> {
         shutdownGraceMs: 500,
         shutdownForceMs: 5_000,
       });
-      const done = worker.run();
-      const stop = async (): Promise<void> => {
-        running.delete(stop);
-        if (worker.getState() === 'RUNNING') worker.shutdown();
-        await done;
-      };
-      running.add(stop);
-      return { stop };
+      return workers.run(worker);
     },
-    stopWorkers: async () => {
-      for (const stop of running) await stop();
-    },
+    stopWorkers: workers.stopAll,
     close: () => connection.close(),
   };
 }

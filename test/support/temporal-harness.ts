@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import type { Activities } from '../../activities';
+import { createMetrics } from '../../src/observability/metrics';
 import { createOrderWorker } from '../../src/temporal/order-worker';
 import { workflowBundlePath } from '../../src/temporal/workflow-bundle';
 import { serverAddress } from './environment';
+import { runningWorkers } from './test-worker';
 
 let installed = false;
 
@@ -29,7 +31,7 @@ export async function connectHarness(): Promise<TemporalHarness> {
   }
   const connection = await NativeConnection.connect({ address: serverAddress('TEMPORAL_ADDRESS') });
   const taskQueue = `test-${randomUUID()}`;
-  const running = new Set<() => Promise<void>>();
+  const workers = runningWorkers();
   return {
     client: new Client({ connection }),
     taskQueue,
@@ -42,19 +44,13 @@ export async function connectHarness(): Promise<TemporalHarness> {
         activities,
         poolSize: 16,
         shutdownGraceMs: 1_000,
+        metrics: createMetrics(),
         shutdownForceMs: 5_000,
       });
-      const done = worker.run();
-      const stop = async (): Promise<void> => {
-        running.delete(stop);
-        if (worker.getState() === 'RUNNING') worker.shutdown();
-        await done;
-      };
-      running.add(stop);
-      return { worker, stop };
+      return { worker, ...workers.run(worker) };
     },
     close: async () => {
-      for (const stop of running) await stop();
+      await workers.stopAll();
       await connection.close();
     },
   };
