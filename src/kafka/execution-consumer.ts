@@ -188,8 +188,7 @@ export class ExecutionConsumer {
     if (!state.hasBegun) {
       state.hasBegun = true;
       state.committed = offset;
-      const beginning = offset ?? (await this.#firstOffset(partition));
-      return batch.messages[0]?.offset === beginning ? undefined : (offset ?? EARLIEST_OFFSET);
+      return batch.messages[0]?.offset === offset ? undefined : (offset ?? EARLIEST_OFFSET);
     }
     if (offset !== undefined || state.committed === undefined) return undefined;
     this.#logger.warn({ topic, partition }, 'the topic was created anew; it is read from its beginning');
@@ -204,12 +203,6 @@ export class ExecutionConsumer {
     const [group] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
     const offset = group?.partitions.find((entry) => entry.partition === partition)?.offset;
     return offset === undefined || offset.startsWith('-') ? undefined : offset;
-  }
-
-  /** The oldest that the broker still has. */
-  async #firstOffset(partition: number): Promise<string | undefined> {
-    const offsets = await this.#admin.fetchTopicOffsets(this.#options.topic);
-    return offsets.find((entry) => entry.partition === partition)?.low;
   }
 
   /** False when the rest of the batch has to wait. */

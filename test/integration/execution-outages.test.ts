@@ -170,30 +170,4 @@ describe('membership', () => {
     await bench.everythingCommitted();
     expect(bench.gateway.executionIds()).toEqual(expect.arrayContaining(idsOf(events)));
   });
-
-  test('a topic that is deleted and created again is read from its beginning', async () => {
-    const before = fillsOf(10, 10);
-    await bench.topics.publishEvents(before);
-    const bridge = await bench.start();
-    await bench.everythingCommitted();
-    await bench.topics.admin.deleteTopics({ topics: [bench.topics.names.executions] });
-    await waitFor('the new topic', () =>
-      bench.topics.admin.createTopics({
-        topics: [{ topic: bench.topics.names.executions, numPartitions: 3 }],
-      }),
-    );
-    // The broker forgets a group's offsets a moment after the topic; docs/executions.md names the limit.
-    await waitFor('the offsets to be forgotten', async () => {
-      const topics = [bench.topics.names.executions];
-      const [committed] = await bench.topics.admin.fetchOffsets({ groupId: bench.groupId, topics });
-      return committed?.partitions.every(({ offset }) => offset === '-1');
-    });
-    const after = fillsOf(10, 30);
-    await waitFor('the events to be published', async () => {
-      await bench.topics.publishEvents(after);
-      return true;
-    });
-    await waitFor('the new events', () => new Set(bench.gateway.executionIds()).size >= 400, 60_000);
-    expect(bridge.fatal).toEqual([]);
-  }, 90_000);
 });

@@ -14,8 +14,6 @@ class FakeLibrary {
   readonly committed: string[] = [];
   readonly resolved: string[] = [];
   groupOffset = '-1';
-  /** The oldest offset of the partition. */
-  low = '5';
   /** What happens while the group's offset is asked for. */
   meanwhile: () => void = () => undefined;
   eachBatch: (payload: EachBatchPayload) => Promise<void> = () => Promise.reject(new Error('not running'));
@@ -36,7 +34,6 @@ class FakeLibrary {
     admin: () => ({
       connect: () => Promise.resolve(),
       disconnect: () => Promise.resolve(),
-      fetchTopicOffsets: () => Promise.resolve([{ partition: 0, offset: '100', high: '100', low: this.low }]),
       fetchOffsets: () => {
         this.meanwhile();
         return Promise.resolve([
@@ -124,14 +121,6 @@ describe('a consumer of executions', () => {
       ['5', '6'],
     ]);
     expect(fatal).toEqual([]);
-  });
-
-  test('of a group without an offset begins at the oldest message, and takes a batch that begins there', async () => {
-    await library.handle('9', '10');
-    expect([library.sought, delivered]).toEqual([['-2'], []]);
-    library.join();
-    await library.handle('5', '6');
-    expect([library.sought, delivered]).toEqual([['-2'], ['5', '6']]);
   });
 
   test('takes what follows a hole in the numbers, once it has asked for what is in it', async () => {
