@@ -20,7 +20,8 @@ describe('the executions topic', () => {
     await waitFor('the offsets to be forgotten', async () => {
       const topics = [bench.topics.names.executions];
       const [committed] = await bench.topics.admin.fetchOffsets({ groupId: bench.groupId, topics });
-      return committed?.partitions.every(({ offset }) => offset === '-1');
+      // None is -1; a client that found its offset out of range writes -2, which the bridge reads as none too.
+      return committed?.partitions.every(({ offset }) => offset.startsWith('-'));
     });
     const after = fillsOf(10, 30);
     await waitFor('the events to be published', async () => {
