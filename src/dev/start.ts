@@ -48,7 +48,10 @@ export async function runTekil(options: StartOptions): Promise<number> {
   return code;
 }
 
-/** What ends the run: a signal, a failure, or the end of the parent. A second signal ends it without more ado. */
+/**
+ * What ends the run: a signal, a failure, or the end of the parent. One Ctrl-C under npm comes twice, from the terminal
+ * and passed on by npm; a third signal ends this process at once, and what it leaves is stopped by the next start.
+ */
 function endOf(endWithParent: boolean): {
   readonly code: Promise<number>;
   readonly now: (code: number) => void;
