@@ -13,13 +13,19 @@ interface PartRow {
   readonly definition: string;
 }
 
+interface FunctionRow {
+  readonly name: string;
+  readonly definition: string;
+  readonly comment: string | null;
+}
+
 interface CommentRow extends PartRow {
   readonly column: string;
 }
 
 /**
- * The schema `public` as text: tables, columns, constraints, indexes and comments, in an order that does not depend
- * on when or in which steps they were made. It comes from the catalogue, so it needs no client program of the
+ * The schema `public` as text: functions, tables, columns, constraints, indexes, triggers and comments, in an order that
+ * does not depend on when or in which steps they were made. It comes from the catalogue, so it needs no client program of the
  * server's version. Two databases with the same schema give the same text, byte for byte.
  * @throws {Error} when the schema holds a kind of object that this dump would leave out.
  */
@@ -29,18 +35,25 @@ export async function dumpSchema(database: Queryable): Promise<string> {
   const columns = await readColumns(database);
   const constraints = await readConstraints(database);
   const indexes = await readIndexes(database);
+  const triggers = await readTriggers(database);
   const comments = await readColumnComments(database);
+  const functions = (await readFunctions(database)).map(functionText);
   const blocks = tables.map((table) => {
     const of = (rows: readonly PartRow[]): string[] =>
       rows.filter((row) => row.table === table.name).map((row) => row.definition);
     const body = [...of(columns), ...of(constraints)].map((line) => `  ${line}`).join(',\n');
     return [
       `create table ${table.name} (\n${body}\n);`,
-      ...of(indexes).map((definition) => `${definition};`),
+      ...[...of(indexes), ...of(triggers)].map((definition) => `${definition};`),
       ...commentsOf(table, comments),
     ].join('\n');
   });
-  return `-- Written by "npm run db:dump". Do not edit: change it with a migration.\n\n${blocks.join('\n\n')}\n`;
+  return `-- Written by "npm run db:dump". Do not edit: change it with a migration.\n\n${[...functions, ...blocks].join('\n\n')}\n`;
+}
+
+function functionText({ name, definition, comment }: FunctionRow): string {
+  const text = `${definition.trimEnd()};`;
+  return comment === null ? text : `${text}\ncomment on function ${name} is ${quote(comment)};`;
 }
 
 function commentsOf(table: TableRow, columns: readonly CommentRow[]): string[] {
@@ -55,7 +68,7 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A trigger or a view that the committed schema does not show would be a change that nobody reviews. */
+/** A view or a type that the committed schema does not show would be a change that nobody reviews. */
 async function refuseUnknownKinds(database: Queryable): Promise<void> {
   const rows = await allRows<{ what: string }>(database, {
     text: `
@@ -63,9 +76,8 @@ async function refuseUnknownKinds(database: Queryable): Promise<void> {
       from pg_class
       where relnamespace = 'public'::regnamespace and relkind not in ('r', 'i', 'S')
       union all
-      select proname || ' (function)' from pg_proc where pronamespace = 'public'::regnamespace
-      union all
-      select tgname || ' (trigger)' from pg_trigger where not tgisinternal
+      select proname || ' (aggregate)' from pg_proc
+      where pronamespace = 'public'::regnamespace and prokind not in ('f', 'p')
       union all
       select typname || ' (type)' from pg_type
       where typnamespace = 'public'::regnamespace and typtype in ('e', 'd', 'r')
@@ -136,6 +148,27 @@ function readIndexes(database: Queryable): Promise<PartRow[]> {
       where c.relnamespace = 'public'::regnamespace
         and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
       order by c.relname, x.relname`,
+  });
+}
+
+function readTriggers(database: Queryable): Promise<PartRow[]> {
+  return allRows<PartRow>(database, {
+    text: `
+      select c.relname as "table", pg_get_triggerdef(t.oid) as "definition"
+      from pg_trigger t
+      join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
+      order by c.relname, t.tgname`,
+  });
+}
+
+function readFunctions(database: Queryable): Promise<FunctionRow[]> {
+  return allRows<FunctionRow>(database, {
+    text: `
+      select oid::regprocedure::text as "name", pg_get_functiondef(oid) as "definition",
+        obj_description(oid, 'pg_proc') as "comment"
+      from pg_proc where pronamespace = 'public'::regnamespace
+      order by oid::regprocedure::text collate "C"`,
   });
 }
 

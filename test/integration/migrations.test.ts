@@ -74,7 +74,7 @@ describe('the migrations', () => {
 });
 
 describe('the schema dump', () => {
-  test('shows every kind of change to a table', async () => {
+  test('shows every kind of change to a table and to a function', async () => {
     const { database } = await setup(createTestDatabase);
     const changes = [
       'alter table api_keys add column note text',
@@ -84,6 +84,11 @@ describe('the schema dump', () => {
       'create index api_keys_note on api_keys (note)',
       "comment on column api_keys.note is 'The owner''s words'",
       "comment on table api_keys is 'Changed'",
+      "create function stamp() returns trigger language plpgsql as 'begin return new; end'",
+      "create or replace function stamp() returns trigger language plpgsql as 'begin return null; end'",
+      "comment on function stamp() is 'Changed'",
+      'create trigger api_keys_stamp before insert on api_keys for each row execute function stamp()',
+      'alter trigger api_keys_stamp on api_keys rename to api_keys_stamped',
     ];
     const seen = new Set([await dumpSchema(database.pool)]);
     for (const change of changes) {
@@ -93,11 +98,16 @@ describe('the schema dump', () => {
     expect(seen.size).toBe(changes.length + 1);
   });
 
-  test('refuses a schema with an object that it would leave out', async () => {
-    const { database } = await setup(createTestDatabase);
-    await database.pool.query(
+  test.each([
+    [
       'create view open_keys as select key_id from api_keys where revoked_at is null',
-    );
-    await expect(dumpSchema(database.pool)).rejects.toThrow('open_keys (relation kind v)');
+      'open_keys (relation kind v)',
+    ],
+    ['create aggregate total (numeric) (sfunc = numeric_add, stype = numeric)', 'total (aggregate)'],
+    ["create type colour as enum ('red')", 'colour (type)'],
+  ])('refuses a schema with an object that it would leave out: %s', async (change, named) => {
+    const { database } = await setup(createTestDatabase);
+    await database.pool.query(change);
+    await expect(dumpSchema(database.pool)).rejects.toThrow(named);
   });
 });
