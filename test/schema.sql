@@ -1,5 +1,18 @@
 -- Written by "npm run db:dump". Do not edit: change it with a migration.
 
+CREATE OR REPLACE FUNCTION public.forget_fill_block()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from fill_blocks
+  where account_id = old.account_id and symbol = old.symbol
+    and position_sequence = (old.position_sequence + 255) / 256 * 256;
+  return null;
+end
+$function$;
+comment on function forget_fill_block() is 'A block must not outlive what it was copied from, whoever changes a fill';
+
 create table api_keys (
   key_id text not null,
   account_id text not null,
@@ -41,6 +54,19 @@ CREATE INDEX fill_amendments_root ON public.fill_amendments USING btree (source,
 comment on table fill_amendments is 'Busts and corrections, kept also when they arrive before the fill that they refer to';
 comment on column fill_amendments.root_execution_id is 'The fill at the end of the chain of references: a correction may refer to a correction';
 
+create table fill_blocks (
+  account_id text not null,
+  symbol text not null,
+  position_sequence bigint not null,
+  trades text not null,
+  constraint fill_blocks_pkey PRIMARY KEY (account_id, symbol, position_sequence),
+  constraint fill_blocks_position FOREIGN KEY (account_id, symbol) REFERENCES positions(account_id, symbol),
+  constraint fill_blocks_position_sequence_check CHECK (((position_sequence > 0) AND ((position_sequence % (256)::bigint) = 0)))
+);
+comment on table fill_blocks is 'What the fills of 256 places count for, copied from fills. May be deleted: only speed is lost';
+comment on column fill_blocks.position_sequence is 'The last of its places';
+comment on column fill_blocks.trades is 'Signed quantity and price of each fill that counts, in applied order: "10@1.1 -4@1.2"';
+
 create table fills (
   source text not null,
   execution_id text not null,
@@ -60,6 +86,7 @@ create table fills (
   constraint fills_position_sequence_unique UNIQUE (account_id, symbol, position_sequence),
   constraint fills_order FOREIGN KEY (account_id, client_order_id) REFERENCES orders(account_id, client_order_id),
   constraint fills_amended_check CHECK (((amended_by IS NOT NULL) OR ((effective_quantity = quantity) AND (effective_price = price)))),
+  constraint fills_effective_places CHECK (((min_scale(effective_quantity) <= 18) AND (min_scale(effective_price) <= 18))) NOT VALID,
   constraint fills_effective_quantity_check CHECK ((effective_quantity >= (0)::numeric)),
   constraint fills_execution_id_check CHECK (((length(execution_id) >= 1) AND (length(execution_id) <= 256))),
   constraint fills_position_sequence_check CHECK ((position_sequence > 0)),
@@ -67,6 +94,7 @@ create table fills (
   constraint fills_side_check CHECK ((side = ANY (ARRAY['buy'::text, 'sell'::text])))
 );
 CREATE INDEX fills_order ON public.fills USING btree (account_id, client_order_id);
+CREATE TRIGGER fills_forget_block AFTER DELETE OR UPDATE OF account_id, symbol, side, effective_quantity, effective_price, position_sequence ON public.fills FOR EACH ROW EXECUTE FUNCTION forget_fill_block();
 comment on table fills is 'Every trade once. unique(source, execution_id) is the second line when the dedup row is already purged';
 comment on column fills.quantity is 'As first reported; never changed';
 comment on column fills.effective_quantity is 'What counts: zero when busted, the corrected quantity when corrected';

@@ -1,6 +1,7 @@
 import { effectiveTrade } from '../domain/amendment';
+import { ZERO } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
-import type { CountedFill } from '../domain/order-progress';
+import type { CountedFill, Totals } from '../domain/order-progress';
 import {
   fillIdentityText,
   findAmendments,
@@ -16,6 +17,8 @@ import type { PoolClient } from './pool';
 export interface AmendedFills {
   /** What each fill with amendments counts for now, by identity; also of new fills that were amended before they came. */
   readonly trades: ReadonlyMap<string, CountedFill>;
+  /** What the earlier fills among them count for now, less what they counted for before. */
+  readonly totals: Totals;
   /** The place of the earliest fill that was in the position and counts for something else now. */
   readonly oldestSequence: bigint | undefined;
   /** The amendments of such fills, as they came. */
@@ -39,6 +42,7 @@ export async function amendFills(
   const touched = [...fresh, ...[...roots].map(([{ source }, executionId]) => ({ source, executionId }))];
   const trades = new Map<string, CountedFill>();
   const moved = new Map<string, bigint>();
+  let totals: Totals = { quantity: ZERO, cost: ZERO };
   for (const [source, executionIds] of bySource(touched)) {
     const found = await findAmendments(connection, order, source, executionIds);
     if (found.length === 0) continue;
@@ -47,15 +51,23 @@ export async function amendFills(
       if (trade === undefined) continue;
       trades.set(fillIdentityText(fill), trade);
       const same = trade.quantity.eq(fill.effectiveQuantity) && trade.price.eq(fill.effectivePrice);
-      if (!same && fill.positionSequence <= lastSequence) {
-        moved.set(fillIdentityText(fill), fill.positionSequence);
-      }
+      if (same || fill.positionSequence > lastSequence) continue;
+      moved.set(fillIdentityText(fill), fill.positionSequence);
+      totals = addChange(totals, fill, trade);
     }
   }
   const causes = [...roots]
     .filter(([{ source }, executionId]) => moved.has(fillIdentityText({ source, executionId })))
     .map(([execution]) => execution);
-  return { trades, oldestSequence: least(moved.values()), causes, outsideWindow };
+  return { trades, totals, oldestSequence: least(moved.values()), causes, outsideWindow };
+}
+
+function addChange(totals: Totals, before: FillRow, now: CountedFill): Totals {
+  const { effectiveQuantity, effectivePrice } = before;
+  return {
+    quantity: totals.quantity.plus(now.quantity).minus(effectiveQuantity),
+    cost: totals.cost.plus(now.quantity.times(now.price)).minus(effectiveQuantity.times(effectivePrice)),
+  };
 }
 
 /** The new amendments with the fill that each is about. A later one may change what an earlier one is about. */

@@ -2,11 +2,11 @@ import type { ApplyExecutionsCommand, ApplyExecutionsResult } from '../contracts
 import { assert } from '../domain/assert';
 import { decimalText } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
-import { advanceOrder, recountOrder, type OrderProgress } from '../domain/order-progress';
+import { advanceOrder, amendOrder, type OrderProgress } from '../domain/order-progress';
 import { bookFills, type BookedFills } from './book-fills';
 import { claimEvents, type ClaimedEvents } from './claimed-events';
 import { lockOrderKey } from './open-order';
-import { lockOrder, sumFills, updateOrder, type LockedOrder, type OrderEvent } from './order-updates';
+import { lockOrder, updateOrder, type LockedOrder, type OrderEvent } from './order-updates';
 import { parkExecutions, takeParked } from './parked-executions';
 import type { Pool, PoolClient } from './pool';
 import { insertQuarantined, type RefusedExecution } from './quarantine';
@@ -89,7 +89,7 @@ async function applyToOrder(
   );
   const booked = await bookFills(connection, order, events.claimed);
   const aside = await quarantine(connection, events, faults);
-  const after = await progressAfter(connection, order, events, booked, aside);
+  const after = progressAfter(order, events, booked, aside);
   const timeline = timelineOf(events, booked, aside);
   if (timeline.length > 0) await updateOrder(connection, order, after, timeline);
   return {
@@ -105,19 +105,18 @@ async function applyToOrder(
   };
 }
 
-async function progressAfter(
-  connection: PoolClient,
+function progressAfter(
   order: LockedOrder,
   events: ClaimedEvents,
   booked: BookedFills,
   aside: readonly RefusedExecution[],
-): Promise<OrderProgress> {
+): OrderProgress {
   let progress: OrderProgress = order;
   for (const execution of events.claimed) {
     if (booked.outsideWindow.has(execution)) continue;
     progress = advanceOrder(progress, execution, booked.counted.get(execution));
   }
-  if (booked.amended) progress = recountOrder(progress, await sumFills(connection, order));
+  if (booked.amendedTotals !== undefined) progress = amendOrder(progress, booked.amendedTotals);
   return { ...progress, attention: progress.attention ?? aside[0]?.detail ?? null };
 }
 

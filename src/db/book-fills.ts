@@ -1,13 +1,15 @@
 import { decimal } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
-import type { CountedFill } from '../domain/order-progress';
-import { applyTrade, type Position } from '../domain/position';
+import { fixedPointOf } from '../domain/fixed-point';
+import type { CountedFill, Totals } from '../domain/order-progress';
+import type { Side } from '../domain/order';
+import { applyTrade, type Position, type Trade } from '../domain/position';
 import { foldWithCheckpoints, type PlacedTrade, type PositionAt } from '../domain/position-checkpoint';
 import { amendFills, type AmendedFills } from './amend-fills';
 import { fillIdentityText, insertFills } from './fills';
 import type { LockedOrder } from './order-updates';
 import type { PoolClient } from './pool';
-import { refoldPosition, saveCheckpoints } from './position-checkpoints';
+import { markPlaces, refoldPosition } from './position-checkpoints';
 import { lockPosition, updatePosition, type LockedPosition, type PositionChange } from './position-updates';
 
 export interface BookedFills {
@@ -15,15 +17,21 @@ export interface BookedFills {
   readonly counted: ReadonlyMap<Execution, CountedFill>;
   /** Fills and amendments that were booked before their dedup row was purged: no effect. */
   readonly outsideWindow: ReadonlySet<Execution>;
-  /** A bust or a correction changed a fill: the order's totals must be counted again. */
-  readonly amended: boolean;
+  /** What busts and corrections of earlier fills add to the order's totals; undefined when there were none. */
+  readonly amendedTotals: Totals | undefined;
 }
 
-const NOTHING_BOOKED: BookedFills = { counted: new Map(), outsideWindow: new Set(), amended: false };
+const NOTHING_BOOKED: BookedFills = {
+  counted: new Map(),
+  outsideWindow: new Set(),
+  amendedTotals: undefined,
+};
 
 /** A new fill in its place. */
 interface PlacedFill {
   readonly execution: Execution;
+  readonly counted: CountedFill;
+  /** Of quantity zero when it is busted: it keeps its place and moves nothing. */
   readonly trade: PlacedTrade;
 }
 
@@ -58,9 +66,9 @@ export async function bookFills(
     end: locked.lastSequence + BigInt(fills.length),
   });
   return {
-    counted: new Map(placed.map(({ execution, trade }) => [execution, trade])),
+    counted: new Map(placed.map(({ execution, counted }) => [execution, counted])),
     outsideWindow,
-    amended: amended.trades.size > 0,
+    amendedTotals: amended.trades.size === 0 ? undefined : amended.totals,
   };
 }
 
@@ -74,15 +82,20 @@ function placeFills(
   return fills.flatMap((execution, index) => {
     const identity = fillIdentityText(execution);
     if (!booked.has(identity)) return [];
-    const { quantity, price } = amended.trades.get(identity) ?? reported(execution);
+    const counted = amended.trades.get(identity) ?? reported(execution);
     const sequence = lastSequence + BigInt(index) + 1n;
-    return [{ execution, trade: { side: execution.side, quantity, price, sequence } }];
+    return [{ execution, counted, trade: { ...tradeOf(execution.side, counted), sequence } }];
   });
 }
 
 /** The fill as it was reported. The contract has checked that both fields are there. */
 function reported(fill: Execution): CountedFill {
   return { quantity: decimal(fill.quantity ?? ''), price: decimal(fill.price ?? '') };
+}
+
+function tradeOf(side: Side, { quantity, price }: CountedFill): Trade {
+  const unsigned = fixedPointOf(quantity);
+  return { quantity: side === 'buy' ? unsigned : -unsigned, price: fixedPointOf(price) };
 }
 
 async function movePosition(
@@ -96,10 +109,9 @@ async function movePosition(
     oldestSequence === undefined
       ? { position: locked, sequence: locked.lastSequence }
       : await refoldPosition(connection, order, { from: oldestSequence, end: locked.lastSequence });
-  // A busted fill keeps its place and moves nothing.
-  const trades = moves.placed.map(({ trade }) => trade).filter(({ quantity }) => quantity.gt('0'));
+  const trades = moves.placed.map(({ trade }) => trade).filter(({ quantity }) => quantity !== 0n);
   const { after, checkpoints } = foldWithCheckpoints(start, trades, moves.end);
-  await saveCheckpoints(connection, order, checkpoints);
+  await markPlaces(connection, order, checkpoints);
   const changes = [
     ...causes.map((execution) => ({ execution, after: start.position })),
     ...changesOf(start.position, moves.placed),
@@ -112,7 +124,7 @@ function changesOf(start: Position, placed: readonly PlacedFill[]): PositionChan
   const changes: PositionChange[] = [];
   let after = start;
   for (const { execution, trade } of placed) {
-    if (trade.quantity.gt('0')) after = applyTrade(after, trade);
+    if (trade.quantity !== 0n) after = applyTrade(after, trade);
     changes.push({ execution, after });
   }
   return changes;

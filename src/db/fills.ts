@@ -1,6 +1,7 @@
 import type { Amendment, EffectiveTrade } from '../domain/amendment';
 import { decimal, decimalText, type Decimal } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
+import { fixedPoint } from '../domain/fixed-point';
 import type { OrderKey } from '../domain/ids';
 import type { Side } from '../domain/order';
 import type { PlacedTrade } from '../domain/position-checkpoint';
@@ -125,21 +126,20 @@ export async function positionTrades(
   key: { readonly accountId: string; readonly symbol: string },
   places: { readonly after: bigint; readonly end: bigint; readonly limit: number },
 ): Promise<PlacedTrade[]> {
-  const rows = await allRows<{ side: Side; quantity: string; price: string; sequence: string }>(queryable, {
+  const rows = await allRows<{ quantity: string; price: string; sequence: string }>(queryable, {
     name: 'position-trades',
     text: `
-      select side as "side", effective_quantity::text as "quantity", effective_price::text as "price",
-             position_sequence::text as "sequence"
+      select trim_scale(case side when 'sell' then -effective_quantity else effective_quantity end)::text as "quantity",
+             trim_scale(effective_price)::text as "price", position_sequence::text as "sequence"
       from fills
       where account_id = $1::text and symbol = $2::text and position_sequence > $3::bigint
         and position_sequence <= $4::bigint and effective_quantity > 0
       order by position_sequence limit $5::integer`,
     values: [key.accountId, key.symbol, places.after.toString(), places.end.toString(), places.limit],
   });
-  return rows.map(({ side, quantity, price, sequence }) => ({
-    side,
-    quantity: decimal(quantity),
-    price: decimal(price),
+  return rows.map(({ quantity, price, sequence }) => ({
+    quantity: fixedPoint(quantity),
+    price: fixedPoint(price),
     sequence: BigInt(sequence),
   }));
 }

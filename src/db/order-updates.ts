@@ -1,4 +1,4 @@
-import { decimal, decimalText, type Decimal } from '../domain/decimal';
+import { decimal, decimalText } from '../domain/decimal';
 import type { OrderKey } from '../domain/ids';
 import type { Side } from '../domain/order';
 import type { OrderProgress } from '../domain/order-progress';
@@ -104,19 +104,4 @@ export async function markCancelRequested(connection: PoolClient, key: OrderKey)
     values: [key.accountId, key.clientOrderId],
   });
   return result.rowCount === 1;
-}
-
-/** Sum of quantity and of quantity · price over what the order's fills count for; exact. */
-export async function sumFills(
-  connection: PoolClient,
-  key: OrderKey,
-): Promise<{ quantity: Decimal; cost: Decimal }> {
-  const row = await firstRow<{ quantity: string; cost: string }>(connection, {
-    text: `
-      select coalesce(sum(effective_quantity), 0)::text as "quantity",
-             coalesce(sum(effective_quantity * effective_price), 0)::text as "cost"
-      from fills where account_id = $1::text and client_order_id = $2::text`,
-    values: [key.accountId, key.clientOrderId],
-  });
-  return { quantity: decimal(row?.quantity ?? '0'), cost: decimal(row?.cost ?? '0') };
 }

@@ -1,12 +1,14 @@
 import { assert } from '../domain/assert';
-import { EMPTY_POSITION } from '../domain/position';
-import { foldWithCheckpoints, type PositionAt } from '../domain/position-checkpoint';
+import { EMPTY_POSITION, foldTrades } from '../domain/position';
+import { CHECKPOINT_INTERVAL, foldWithCheckpoints, type PositionAt } from '../domain/position-checkpoint';
+import { findFillBlocks, saveFillBlocks, type FillBlock } from './fill-blocks';
 import { positionTrades } from './fills';
-import { allRows, firstRow, type Queryable } from './pool';
-import { positionOf, positionText, type PositionKey, type RawPosition } from './position-updates';
+import { firstRow, type Queryable } from './pool';
+import { positionOf, positionText, type FiguresText, type PositionKey } from './position-updates';
 
-/** How many fills a refold holds in memory at a time. */
-const REFOLD_PAGE = 10_000;
+/** How many fills are held in memory at a time, in blocks or one by one. */
+const REFOLD_BLOCKS = 40;
+const REFOLD_PAGE = REFOLD_BLOCKS * Number(CHECKPOINT_INTERVAL);
 
 /** Before every fill. */
 export const EMPTY_START: PositionAt = { position: EMPTY_POSITION, sequence: 0n };
@@ -21,9 +23,43 @@ export async function refoldPosition(
   key: PositionKey,
   places: { readonly from: bigint; readonly end: bigint },
 ): Promise<PositionAt> {
-  const start = (await lastCheckpointBefore(connection, key, places.from)) ?? EMPTY_START;
-  return foldFills(connection, key, { start, end: places.end }, (checkpoints) =>
-    saveCheckpoints(connection, key, checkpoints),
+  let reached = (await lastCheckpointBefore(connection, key, places.from)) ?? EMPTY_START;
+  while (reached.sequence < places.end) {
+    const page = { after: reached.sequence, end: places.end, limit: REFOLD_BLOCKS };
+    const blocks = await findFillBlocks(connection, key, page);
+    const firstPlace = blocks[0] === undefined ? places.end : blocks[0].sequence - CHECKPOINT_INTERVAL;
+    const gap = { start: reached, end: firstPlace };
+    reached = await foldFills(connection, key, gap, (passed) => markPlaces(connection, key, passed));
+    const checkpoints = foldBlocks(reached, blocks);
+    await saveCheckpoints(connection, key, checkpoints);
+    reached = checkpoints.at(-1) ?? reached;
+  }
+  return reached;
+}
+
+/** Folds on the blocks up to the first that is missing; each gives a checkpoint. */
+function foldBlocks(from: PositionAt, blocks: readonly FillBlock[]): PositionAt[] {
+  const checkpoints: PositionAt[] = [];
+  let reached = from;
+  for (const { sequence, trades } of blocks) {
+    if (sequence !== reached.sequence + CHECKPOINT_INTERVAL) break;
+    reached = { position: foldTrades(trades, reached.position), sequence };
+    checkpoints.push(reached);
+  }
+  return checkpoints;
+}
+
+/** Writes what later refolds go by: the position at these places, and the fills up to each. */
+export async function markPlaces(
+  connection: Queryable,
+  key: PositionKey,
+  checkpoints: readonly PositionAt[],
+): Promise<void> {
+  await saveCheckpoints(connection, key, checkpoints);
+  await saveFillBlocks(
+    connection,
+    key,
+    checkpoints.map(({ sequence }) => sequence),
   );
 }
 
@@ -52,36 +88,27 @@ async function lastCheckpointBefore(
   key: PositionKey,
   sequence: bigint,
 ): Promise<PositionAt | undefined> {
-  const row = await firstRow<CheckpointText>(queryable, {
+  const row = await firstRow<FiguresText & { sequence: string }>(queryable, {
     name: 'last-checkpoint-before',
     text: `
-      select ${CHECKPOINT_COLUMNS} from position_checkpoints
+      select position_sequence::text as "sequence", quantity::text as "quantity",
+             average_price::text as "averagePrice", realised_profit::text as "realisedProfit"
+      from position_checkpoints
       where account_id = $1::text and symbol = $2::text and position_sequence < $3::bigint
       order by position_sequence desc limit 1`,
     values: [key.accountId, key.symbol, sequence.toString()],
   });
-  return row === undefined ? undefined : checkpointOf(row);
-}
-
-/** All checkpoints of a position, oldest first. */
-export async function listCheckpoints(queryable: Queryable, key: PositionKey): Promise<PositionAt[]> {
-  const rows = await allRows<CheckpointText>(queryable, {
-    text: `
-      select ${CHECKPOINT_COLUMNS} from position_checkpoints
-      where account_id = $1::text and symbol = $2::text
-      order by position_sequence`,
-    values: [key.accountId, key.symbol],
-  });
-  return rows.map(checkpointOf);
+  return row === undefined ? undefined : { position: positionOf(row), sequence: BigInt(row.sequence) };
 }
 
 /** Writes checkpoints, over those that are there. The position's row must be locked by this transaction. */
-export async function saveCheckpoints(
+async function saveCheckpoints(
   connection: Queryable,
   key: PositionKey,
   checkpoints: readonly PositionAt[],
 ): Promise<void> {
   if (checkpoints.length === 0) return;
+  const texts = checkpoints.map(({ position }) => positionText(position));
   await connection.query({
     name: 'save-checkpoints',
     text: `
@@ -97,21 +124,9 @@ export async function saveCheckpoints(
       key.accountId,
       key.symbol,
       checkpoints.map(({ sequence }) => sequence.toString()),
-      checkpoints.map(({ position }) => positionText(position)[0]),
-      checkpoints.map(({ position }) => positionText(position)[1]),
-      checkpoints.map(({ position }) => positionText(position)[2]),
+      texts.map(([quantity]) => quantity),
+      texts.map(([, averagePrice]) => averagePrice),
+      texts.map(([, , realisedProfit]) => realisedProfit),
     ],
   });
-}
-
-const CHECKPOINT_COLUMNS = `
-  position_sequence::text as "sequence", quantity::text as "quantity", average_price::text as "averagePrice",
-  realised_profit::text as "realisedProfit"`;
-
-interface CheckpointText extends Omit<RawPosition, 'lastSequence'> {
-  readonly sequence: string;
-}
-
-function checkpointOf(row: CheckpointText): PositionAt {
-  return { position: positionOf(row), sequence: BigInt(row.sequence) };
 }

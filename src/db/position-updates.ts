@@ -1,6 +1,6 @@
 import { assert } from '../domain/assert';
-import { decimal, decimalText } from '../domain/decimal';
 import type { Execution } from '../domain/execution';
+import { fixedPoint, fixedPointText, PRODUCT_PLACES } from '../domain/fixed-point';
 import type { Position } from '../domain/position';
 import { firstRow, type PoolClient } from './pool';
 
@@ -13,11 +13,14 @@ export interface LockedPosition extends Position {
   readonly lastSequence: bigint;
 }
 
-/** A position's row as text. */
-export interface RawPosition {
+/** The figures of a position as PostgreSQL writes them. */
+export interface FiguresText {
   readonly quantity: string;
   readonly averagePrice: string | null;
   readonly realisedProfit: string;
+}
+
+interface PositionRow extends FiguresText {
   readonly lastSequence: string;
 }
 
@@ -27,12 +30,11 @@ export async function lockPosition(connection: PoolClient, key: PositionKey): Pr
   return { ...positionOf(raw), lastSequence: BigInt(raw.lastSequence) };
 }
 
-/** The figures of a position that PostgreSQL wrote as text. */
-export function positionOf(raw: Omit<RawPosition, 'lastSequence'>): Position {
+export function positionOf(raw: FiguresText): Position {
   return {
-    quantity: decimal(raw.quantity),
-    averagePrice: raw.averagePrice === null ? null : decimal(raw.averagePrice),
-    realisedProfit: decimal(raw.realisedProfit),
+    quantity: fixedPoint(raw.quantity),
+    averagePrice: raw.averagePrice === null ? null : fixedPoint(raw.averagePrice),
+    realisedProfit: fixedPoint(raw.realisedProfit, PRODUCT_PLACES),
   };
 }
 
@@ -43,14 +45,14 @@ export function positionText({
   realisedProfit,
 }: Position): [string, string | null, string] {
   return [
-    decimalText(quantity),
-    averagePrice === null ? null : decimalText(averagePrice),
-    decimalText(realisedProfit),
+    fixedPointText(quantity),
+    averagePrice === null ? null : fixedPointText(averagePrice),
+    fixedPointText(realisedProfit, PRODUCT_PLACES),
   ];
 }
 
-async function selectLocked(connection: PoolClient, key: PositionKey): Promise<RawPosition | undefined> {
-  return firstRow<RawPosition>(connection, {
+async function selectLocked(connection: PoolClient, key: PositionKey): Promise<PositionRow | undefined> {
+  return firstRow<PositionRow>(connection, {
     name: 'lock-position',
     text: `
       select quantity::text as "quantity", average_price::text as "averagePrice",
@@ -61,7 +63,7 @@ async function selectLocked(connection: PoolClient, key: PositionKey): Promise<R
   });
 }
 
-async function createLocked(connection: PoolClient, key: PositionKey): Promise<RawPosition> {
+async function createLocked(connection: PoolClient, key: PositionKey): Promise<PositionRow> {
   await connection.query({
     name: 'create-position',
     text: `

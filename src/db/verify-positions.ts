@@ -1,9 +1,8 @@
-import { decimalText } from '../domain/decimal';
 import type { Position } from '../domain/position';
-import type { PositionAt } from '../domain/position-checkpoint';
+import { differingFillBlocks } from './fill-blocks';
 import { allRows, firstRow, type Pool, type Queryable } from './pool';
-import { EMPTY_START, foldFills, listCheckpoints } from './position-checkpoints';
-import { positionOf, type PositionKey, type RawPosition } from './position-updates';
+import { EMPTY_START, foldFills } from './position-checkpoints';
+import { positionText, type FiguresText, type PositionKey } from './position-updates';
 import { inTransaction } from './transaction';
 
 /** How many positions are looked up at a time. */
@@ -11,7 +10,7 @@ const KEY_PAGE = 500;
 
 /** A stored figure that is not what the fills give. */
 export interface PositionDifference extends PositionKey {
-  /** What is stored: the position, one of its checkpoints, or its latest change. */
+  /** What is stored: the position, one of its checkpoints or of its blocks of fills, or its latest change. */
   readonly where: string;
   readonly stored: string;
   readonly folded: string;
@@ -118,47 +117,66 @@ function differencesOf(
   folded: Position,
   checkpoints: ReadonlyMap<bigint, Position>,
 ): Difference[] {
-  const compare = (where: string, found: Position | undefined, right: Position | undefined): Difference[] =>
-    textOf(found) === textOf(right) ? [] : [{ where, stored: textOf(found), folded: textOf(right) }];
+  const compare = (
+    where: string,
+    found: FiguresText | undefined,
+    right: Position | undefined,
+  ): Difference[] => {
+    const difference = { where, stored: storedText(found), folded: foldedText(right) };
+    return difference.stored === difference.folded ? [] : [difference];
+  };
   const { position, latestChange } = stored;
   return [
     ...compare('position', position, folded),
     // A position whose fills are older than the table of changes has none.
     ...(latestChange === undefined ? [] : compare('latest change', latestChange, folded)),
     ...stored.checkpoints.flatMap((checkpoint) =>
-      compare(
-        `checkpoint ${checkpoint.sequence.toString()}`,
-        checkpoint.position,
-        checkpoints.get(checkpoint.sequence),
-      ),
+      compare(`checkpoint ${checkpoint.place}`, checkpoint, checkpoints.get(BigInt(checkpoint.place))),
     ),
+    ...stored.differingBlocks.map((place) => ({
+      where: `block of fills ${place.toString()}`,
+      stored: 'other fills',
+      folded: 'the fills of its places',
+    })),
   ];
 }
 
 type Difference = Omit<PositionDifference, keyof PositionKey>;
 
+/** Figures stay the text that they are: whatever somebody wrote there is to be shown. */
 interface StoredPosition {
-  readonly position: Position | undefined;
-  readonly latestChange: Position | undefined;
-  readonly checkpoints: readonly PositionAt[];
+  readonly position: FiguresText | undefined;
+  readonly latestChange: FiguresText | undefined;
+  /** Oldest first. */
+  readonly checkpoints: readonly (FiguresText & { readonly place: string })[];
+  /** The last places of those blocks of fills that are not what the fills say. */
+  readonly differingBlocks: readonly bigint[];
   /** Of the last fill, wherever the position's row believes it to be. */
   readonly lastPlace: bigint;
 }
 
+const FIGURES = `
+  trim_scale(quantity)::text as "quantity", trim_scale(average_price)::text as "averagePrice",
+  trim_scale(realised_profit)::text as "realisedProfit"`;
+
 async function readStored(connection: Queryable, key: PositionKey): Promise<StoredPosition> {
   const values = [key.accountId, key.symbol];
-  const row = await firstRow<RawPosition>(connection, {
+  const position = await firstRow<FiguresText & { lastSequence: string }>(connection, {
     text: `
-      select quantity::text as "quantity", average_price::text as "averagePrice",
-             realised_profit::text as "realisedProfit", last_sequence::text as "lastSequence"
+      select ${FIGURES}, last_sequence::text as "lastSequence"
       from positions where account_id = $1::text and symbol = $2::text`,
     values,
   });
-  const change = await firstRow<RawPosition>(connection, {
+  const latestChange = await firstRow<FiguresText>(connection, {
     text: `
-      select quantity::text as "quantity", average_price::text as "averagePrice",
-             realised_profit::text as "realisedProfit", '0' as "lastSequence"
+      select ${FIGURES}
       from position_changes where account_id = $1::text and symbol = $2::text order by sequence desc limit 1`,
+    values,
+  });
+  const checkpoints = await allRows<FiguresText & { place: string }>(connection, {
+    text: `
+      select ${FIGURES}, position_sequence::text as "place"
+      from position_checkpoints where account_id = $1::text and symbol = $2::text order by position_sequence`,
     values,
   });
   const last = await firstRow<{ place: string }>(connection, {
@@ -168,18 +186,24 @@ async function readStored(connection: Queryable, key: PositionKey): Promise<Stor
     values,
   });
   const lastFill = BigInt(last?.place ?? 0);
-  const lastSequence = BigInt(row?.lastSequence ?? 0);
+  const lastSequence = BigInt(position?.lastSequence ?? 0);
   return {
-    position: row === undefined ? undefined : positionOf(row),
-    latestChange: change === undefined ? undefined : positionOf(change),
-    checkpoints: await listCheckpoints(connection, key),
+    position,
+    latestChange,
+    checkpoints,
+    differingBlocks: await differingFillBlocks(connection, key),
     lastPlace: lastFill > lastSequence ? lastFill : lastSequence,
   };
 }
 
-function textOf(position: Position | undefined): string {
+function foldedText(position: Position | undefined): string {
   if (position === undefined) return 'none';
-  const { quantity, averagePrice, realisedProfit } = position;
-  const average = averagePrice === null ? 'none' : decimalText(averagePrice);
-  return `quantity ${decimalText(quantity)}, average ${average}, realised ${decimalText(realisedProfit)}`;
+  const [quantity, averagePrice, realisedProfit] = positionText(position);
+  return storedText({ quantity, averagePrice, realisedProfit });
+}
+
+function storedText(figures: FiguresText | undefined): string {
+  if (figures === undefined) return 'none';
+  const { quantity, averagePrice, realisedProfit } = figures;
+  return `quantity ${quantity}, average ${averagePrice ?? 'none'}, realised ${realisedProfit}`;
 }

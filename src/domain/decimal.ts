@@ -53,7 +53,7 @@ export function canonicalDecimal(text: string): string {
 }
 
 /**
- * The only division of the system: average price = cost / quantity, 18 places, ties to even.
+ * An order's average price = cost / quantity, 18 places, ties to even.
  * @throws {AssertionError} for a zero quantity; a flat position has no average.
  */
 export function averagePrice(cost: Decimal, quantity: Decimal): Decimal {

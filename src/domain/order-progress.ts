@@ -25,7 +25,14 @@ export interface CountedFill {
   readonly price: Decimal;
 }
 
-/** The order after one execution. Amendments change nothing here: they are counted by `recountOrder`. */
+/** Sums over fills, exact. */
+export interface Totals {
+  readonly quantity: Decimal;
+  /** Of quantity · price. */
+  readonly cost: Decimal;
+}
+
+/** The order after one execution. Amendments change nothing here: they are counted by `amendOrder`. */
 export function advanceOrder(order: OrderProgress, execution: Execution, fill?: CountedFill): OrderProgress {
   const noticed = notice(order, execution);
   switch (execution.type) {
@@ -58,28 +65,33 @@ function notice(order: OrderProgress, execution: Execution): OrderProgress {
 }
 
 function addFill(order: OrderProgress, fill: CountedFill): OrderProgress {
-  return withTotals(order, {
-    quantity: order.cumulativeQuantity.plus(fill.quantity),
-    cost: order.cumulativeCost.plus(fill.quantity.times(fill.price)),
-  });
+  return withTotals(
+    order,
+    addTotals(order, { quantity: fill.quantity, cost: fill.quantity.times(fill.price) }),
+  );
 }
 
-/** The order after its fills were counted again, because a bust or a correction changed one. */
-export function recountOrder(
-  order: OrderProgress,
-  totals: { readonly quantity: Decimal; readonly cost: Decimal },
-): OrderProgress {
-  const recounted = withTotals(order, totals);
+function addTotals(order: OrderProgress, more: Totals): Totals {
+  return {
+    quantity: order.cumulativeQuantity.plus(more.quantity),
+    cost: order.cumulativeCost.plus(more.cost),
+  };
+}
+
+/**
+ * The order after busts and corrections of its fills.
+ * @param change what its fills count for now less what they counted for before.
+ */
+export function amendOrder(order: OrderProgress, change: Totals): OrderProgress {
+  const totals = addTotals(order, change);
+  const amended = withTotals(order, totals);
   const amendedAfterwards = order.status === 'FILLED' && totals.quantity.lt(order.quantity);
   return amendedAfterwards
-    ? { ...recounted, attention: order.attention ?? 'a fill was amended after the order was filled' }
-    : recounted;
+    ? { ...amended, attention: order.attention ?? 'a fill was amended after the order was filled' }
+    : amended;
 }
 
-function withTotals(
-  order: OrderProgress,
-  totals: { readonly quantity: Decimal; readonly cost: Decimal },
-): OrderProgress {
+function withTotals(order: OrderProgress, totals: Totals): OrderProgress {
   const overfilled = totals.quantity.gt(order.quantity);
   return {
     ...order,

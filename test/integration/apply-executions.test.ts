@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { applyExecutions } from '../../src/db/apply-executions';
 import { openOrder } from '../../src/db/open-order';
-import { decimal, decimalText } from '../../src/domain/decimal';
+import { decimal } from '../../src/domain/decimal';
 import type { Execution } from '../../src/domain/execution';
 import { foldTrades } from '../../src/domain/position';
 import type { OpenOrderCommand } from '../../src/contracts/order-messages';
 import { anExecutionOf, anOpenOrder } from '../support/orders';
 import { accountRows } from '../support/rows';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { shown, tradeOf } from '../support/trades';
 
 describe('applying executions', () => {
   let database: TestDatabase;
@@ -204,16 +205,15 @@ describe('applying executions', () => {
         while (delivered.length > 0) await apply(command, ...delivered.splice(0, 1 + choice()));
 
         const expected = foldTrades(
-          trades.map(({ quantity, price }) => ({ side, quantity: decimal(quantity), price: decimal(price) })),
+          trades.map(({ quantity, price }) =>
+            tradeOf({ side, quantity: decimal(quantity), price: decimal(price) }),
+          ),
         );
+        const { quantity, averagePrice, realisedProfit } = shown(expected);
         const rows = await accountRows(database.pool, accountId);
         expect(rows['fills']).toHaveLength(trades.length);
         expect(rows['positions']).toMatchObject([
-          {
-            quantity: decimalText(expected.quantity),
-            average_price: expected.averagePrice === null ? null : decimalText(expected.averagePrice),
-            realised_profit: decimalText(expected.realisedProfit),
-          },
+          { quantity, average_price: averagePrice, realised_profit: realisedProfit },
         ]);
       }),
       { numRuns: 40 },

@@ -126,7 +126,7 @@ describe('positions over time', () => {
     expect(await changesOf(command)).toEqual(before);
   });
 
-  describe('checkpoints', () => {
+  describe('checkpoints and blocks of fills', () => {
     const interval = Number(CHECKPOINT_INTERVAL);
 
     /** More than three intervals of fills, in batches that end nowhere near a checkpoint. */
@@ -139,11 +139,26 @@ describe('positions over time', () => {
       return { command, fills };
     };
 
+    const blocksOf = ({ request }: OpenOrderCommand): Promise<unknown[]> =>
+      allRows(database.pool, {
+        text: `select position_sequence::int as place, trades
+               from fill_blocks where account_id = $1 order by position_sequence`,
+        values: [request.accountId],
+      });
+    const blockOf = (count: number, fills: readonly (Execution | undefined)[]) => {
+      const counted = fills
+        .slice((count - 1) * interval, count * interval)
+        .filter((fill) => fill !== undefined);
+      const trades = counted.map(({ price }) => `1@${price?.replace(/0+$/, '').replace(/\.$/, '') ?? ''}`);
+      return { place: count * interval, trades: trades.join(' ') };
+    };
+
     test('are written as the fills go by', async () => {
-      const { command } = await withFills();
+      const { command, fills } = await withFills();
       expect(await checkpointsOf(command)).toEqual(
         [1, 2, 3].map((count) => ({ place: count * interval, quantity: String(count * interval) })),
       );
+      expect(await blocksOf(command)).toEqual([1, 2, 3].map((count) => blockOf(count, fills)));
       expect(await differencesOf(command)).toEqual([]);
     });
 
@@ -160,6 +175,45 @@ describe('positions over time', () => {
       ]);
     });
 
+    test('hold what an amended fill counts for, and nothing of a busted one', async () => {
+      const { command, fills } = await withFills();
+      const correction = { refExecutionId: fills[interval]!.executionId, quantity: '1', price: '9.25' };
+      await apply(command, anExecutionOf(command, 'CORRECT', correction));
+      await apply(command, bustOf(command, fills[7]!));
+      const amended: (Execution | undefined)[] = [...fills];
+      amended[interval] = { ...fills[interval]!, price: '9.25' };
+      amended[7] = undefined;
+      expect(await blocksOf(command)).toEqual([1, 2, 3].map((count) => blockOf(count, amended)));
+    });
+
+    test('tell sales from purchases', async () => {
+      const command = await anOpenedOrder({ side: 'sell' });
+      const fills = Array.from({ length: interval }, () =>
+        anExecutionOf(command, 'FILL', { quantity: '2.50' }),
+      );
+      await apply(command, ...fills);
+      await apply(command, ...fills.slice(1).map((fill) => bustOf(command, fill)));
+      expect(await blocksOf(command)).toEqual([{ place: interval, trades: `-2.5@${fills[0]?.price ?? ''}` }]);
+      await apply(command, bustOf(command, fills[0]!));
+      expect(await blocksOf(command)).toEqual([{ place: interval, trades: '' }]);
+      expect(await differencesOf(command)).toEqual([]);
+    });
+
+    test('of fills that somebody changes by hand are forgotten, and the next bust before them folds what is there', async () => {
+      const { command, fills } = await withFills();
+      await database.pool.query(
+        'update fills set effective_price = 9, amended_by = $3 where account_id = $1 and execution_id = $2',
+        [command.request.accountId, fills[interval + 3]!.executionId, 'by hand'],
+      );
+      expect(await blocksOf(command)).toEqual([1, 3].map((count) => blockOf(count, fills)));
+      await apply(command, bustOf(command, fills[3]!));
+      const changed: (Execution | undefined)[] = [...fills];
+      changed[3] = undefined;
+      changed[interval + 3] = { ...fills[interval + 3]!, price: '9' };
+      expect(await blocksOf(command)).toEqual([1, 2, 3].map((count) => blockOf(count, changed)));
+      expect(await differencesOf(command)).toEqual([]);
+    });
+
     test('are rewritten from the oldest of several fills that are amended at once', async () => {
       const { command, fills } = await withFills();
       await apply(command, ...[2 * interval + 5, 5, interval + 5].map((at) => bustOf(command, fills[at]!)));
@@ -168,13 +222,16 @@ describe('positions over time', () => {
 
     test('that are missing cost time and nothing else, and come back', async () => {
       const { command, fills } = await withFills();
-      const before = await checkpointsOf(command);
-      await database.pool.query('delete from position_checkpoints where account_id = $1', [
-        command.request.accountId,
+      const before = [await checkpointsOf(command), await blocksOf(command)];
+      const { accountId } = command.request;
+      await database.pool.query('delete from position_checkpoints where account_id = $1', [accountId]);
+      await database.pool.query('delete from fill_blocks where account_id = $1 and position_sequence = $2', [
+        accountId,
+        2 * interval,
       ]);
       const correction = { refExecutionId: fills.at(-1)!.executionId, quantity: '2', price: '9' };
       await apply(command, anExecutionOf(command, 'CORRECT', correction));
-      expect(await checkpointsOf(command)).toEqual(before);
+      expect([await checkpointsOf(command), await blocksOf(command)]).toEqual(before);
       expect(await differencesOf(command)).toEqual([]);
     });
   });
@@ -199,6 +256,18 @@ describe('positions over time', () => {
         values: [accountId],
       }),
     });
+
+    /** The orders whose totals are not the sums of what their fills count for. */
+    const wrongTotals = (accountId: string): Promise<unknown[]> =>
+      allRows(database.pool, {
+        text: `select o.client_order_id, o.cumulative_quantity, o.cumulative_cost
+               from orders o left join fills f using (account_id, client_order_id)
+               where o.account_id = $1
+               group by o.client_order_id, o.cumulative_quantity, o.cumulative_cost
+               having o.cumulative_quantity <> coalesce(sum(f.effective_quantity), 0)
+                 or o.cumulative_cost <> coalesce(sum(f.effective_quantity * f.effective_price), 0)`,
+        values: [accountId],
+      });
 
     const deliver = async (
       steps: readonly Step[],
@@ -226,6 +295,7 @@ describe('positions over time', () => {
         await apply(command, ...batch.map(({ execution }) => execution));
       }
       expect(await differencesOf(buys)).toEqual([]);
+      expect(await wrongTotals(accountId)).toEqual([]);
       return JSON.stringify(await rowsOf(accountId)).replaceAll(accountId, '');
     };
 
@@ -246,6 +316,7 @@ describe('positions over time', () => {
   describe('verifying', () => {
     test.each([
       ['a position', 'update positions set quantity = quantity + 1', 'position'],
+      ['a position to more places than it has', 'update positions set quantity = quantity / 3.0', 'position'],
       ['a realised profit', 'update positions set realised_profit = 0.01', 'position'],
       ['a fill', 'update fills set effective_price = 9, amended_by = $2', 'position'],
       ['the latest change', 'update position_changes set average_price = 9', 'latest change'],
@@ -253,6 +324,11 @@ describe('positions over time', () => {
         'a checkpoint',
         'update position_checkpoints set quantity = 1',
         `checkpoint ${CHECKPOINT_INTERVAL.toString()}`,
+      ],
+      [
+        'a block of fills',
+        "update fill_blocks set trades = '1@1'",
+        `block of fills ${CHECKPOINT_INTERVAL.toString()}`,
       ],
     ])('finds %s that was tampered with', async (_, statement, where) => {
       const command = await anOpenedOrder();

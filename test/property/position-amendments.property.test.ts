@@ -1,12 +1,21 @@
 import fc from 'fast-check';
 import { effectiveTrade, type Amendment } from '../../src/domain/amendment';
-import { EMPTY_POSITION, foldTrades, type Trade } from '../../src/domain/position';
+import { EMPTY_POSITION, foldTrades } from '../../src/domain/position';
 import { foldWithCheckpoints, type PlacedTrade, type PositionAt } from '../../src/domain/position-checkpoint';
-import { aTrade, decimalOf, LAW_RUNS, shown, type ShownPosition } from '../support/trades';
+import {
+  aReportedTrade,
+  aTrade,
+  decimalOf,
+  LAW_RUNS,
+  shown,
+  tradeOf,
+  type ReportedTrade,
+  type ShownPosition,
+} from '../support/trades';
 
 const START: PositionAt = { position: EMPTY_POSITION, sequence: 0n };
 const INTERVAL = 4n;
-const trades = fc.array(aTrade, { maxLength: 30 });
+const trades = fc.array(aReportedTrade, { maxLength: 30 });
 
 /** Trades in places with gaps, as they are when some fills are busted or were booked before. */
 const placedTrades = fc
@@ -80,7 +89,7 @@ describe('the laws of the checkpoints', () => {
   });
 });
 
-interface Fill extends Trade {
+interface Fill extends ReportedTrade {
   readonly id: string;
 }
 type Event = Fill | Amendment;
@@ -103,10 +112,10 @@ function positionOf(events: readonly Event[]): ShownPosition {
         amendments.filter(({ refExecutionId }) => refExecutionId === fill.id),
       ),
     }));
-  return shown(foldTrades(counted.filter(({ quantity }) => quantity.gt('0'))));
+  return shown(foldTrades(counted.filter(({ quantity }) => quantity.gt('0')).map(tradeOf)));
 }
 
-const fillsOf = (sequence: readonly Trade[]): Fill[] =>
+const fillsOf = (sequence: readonly ReportedTrade[]): Fill[] =>
   sequence.map((trade, index) => ({ ...trade, id: `E${index}` }));
 const bustOf = ({ id }: Fill): Amendment => ({
   executionId: `B-${id}`,
@@ -173,7 +182,7 @@ describe('the laws of amendments and repeats', () => {
 
   test('a correction to other figures gives what the fill with those figures gives', () => {
     fc.assert(
-      fc.property(trades, fc.nat(), aTrade, (sequence, at, other) => {
+      fc.property(trades, fc.nat(), aReportedTrade, (sequence, at, other) => {
         if (sequence.length === 0) return;
         const fills = fillsOf(sequence);
         const fill = fills[at % fills.length]!;

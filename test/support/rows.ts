@@ -11,6 +11,7 @@ export async function accountRows(pool: Pool, accountId: string): Promise<Record
     changes: 'select * from position_changes where account_id = $1 order by symbol, sequence',
     checkpoints:
       'select * from position_checkpoints where account_id = $1 order by symbol, position_sequence',
+    blocks: 'select * from fill_blocks where account_id = $1 order by symbol, position_sequence',
   };
   const rows = await Promise.all(
     Object.entries(tables).map(

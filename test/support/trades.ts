@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { decimal, decimalText, type Decimal } from '../../src/domain/decimal';
+import { decimal, type Decimal } from '../../src/domain/decimal';
+import { fixedPointOf, fixedPointText, PRODUCT_PLACES } from '../../src/domain/fixed-point';
+import type { Side } from '../../src/domain/order';
 import type { Position, Trade } from '../../src/domain/position';
 
 /** How many random sequences each law of the position is tried with. */
@@ -16,11 +18,26 @@ export const decimalOf = (min: bigint, max: bigint): fc.Arbitrary<Decimal> =>
       return decimal(scaled < 0n ? `-${text}` : text);
     });
 
-export const aTrade: fc.Arbitrary<Trade> = fc.record({
+/** A trade as a venue reports it. */
+export interface ReportedTrade {
+  readonly side: Side;
+  readonly quantity: Decimal;
+  readonly price: Decimal;
+}
+
+export const aReportedTrade: fc.Arbitrary<ReportedTrade> = fc.record({
   side: fc.constantFrom('buy' as const, 'sell' as const),
   quantity: decimalOf(1n, 10n ** 12n),
   price: decimalOf(-(10n ** 9n), 10n ** 12n),
 });
+
+/** The same as the position sees it. */
+export function tradeOf({ side, quantity, price }: ReportedTrade): Trade {
+  const unsigned = fixedPointOf(quantity);
+  return { quantity: side === 'buy' ? unsigned : -unsigned, price: fixedPointOf(price) };
+}
+
+export const aTrade: fc.Arbitrary<Trade> = aReportedTrade.map(tradeOf);
 
 export interface ShownPosition {
   readonly quantity: string;
@@ -30,7 +47,7 @@ export interface ShownPosition {
 
 /** A position in a form in which two can be compared. */
 export const shown = (position: Position): ShownPosition => ({
-  quantity: decimalText(position.quantity),
-  averagePrice: position.averagePrice === null ? null : decimalText(position.averagePrice),
-  realisedProfit: decimalText(position.realisedProfit),
+  quantity: fixedPointText(position.quantity),
+  averagePrice: position.averagePrice === null ? null : fixedPointText(position.averagePrice),
+  realisedProfit: fixedPointText(position.realisedProfit, PRODUCT_PLACES),
 });

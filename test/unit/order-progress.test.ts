@@ -1,6 +1,6 @@
 import { decimal, decimalText } from '../../src/domain/decimal';
 import type { Execution, ExecutionType } from '../../src/domain/execution';
-import { advanceOrder, recountOrder, type OrderProgress } from '../../src/domain/order-progress';
+import { advanceOrder, amendOrder, type OrderProgress } from '../../src/domain/order-progress';
 
 const anOrder = (change: Partial<OrderProgress> = {}): OrderProgress => ({
   status: 'NEW',
@@ -61,13 +61,14 @@ describe('an order', () => {
 
   test('whose only fill is busted is working again', () => {
     const filled = advanceOrder(anOrder(), anExecution('FILL'), fillOf('4'));
-    const order = recountOrder(filled, { quantity: decimal('0'), cost: decimal('0') });
+    const order = amendOrder(filled, { quantity: decimal('-4'), cost: decimal('-4.4') });
     expect(order.status).toBe('NEW');
+    expect(decimalText(order.cumulativeCost)).toBe('0');
   });
 
   test('that was filled stays filled when a fill is busted, and needs attention', () => {
     const filled = advanceOrder(anOrder(), anExecution('FILL'), fillOf('10'));
-    const order = recountOrder(filled, { quantity: decimal('0'), cost: decimal('0') });
+    const order = amendOrder(filled, { quantity: decimal('-10'), cost: decimal('-11') });
     expect(order).toMatchObject({
       status: 'FILLED',
       attention: 'a fill was amended after the order was filled',
@@ -75,8 +76,16 @@ describe('an order', () => {
     expect(decimalText(order.cumulativeQuantity)).toBe('0');
   });
 
-  test('that was never acknowledged is not acknowledged by a count of nothing', () => {
-    const order = recountOrder(anOrder({ status: 'PENDING_NEW' }), {
+  test('whose fill is corrected counts what it became', () => {
+    const filled = advanceOrder(anOrder(), anExecution('FILL'), fillOf('4'));
+    const order = amendOrder(filled, { quantity: decimal('-1.5'), cost: decimal('0.6') });
+    expect(decimalText(order.cumulativeQuantity)).toBe('2.5');
+    expect(decimalText(order.cumulativeCost)).toBe('5');
+    expect(order).toMatchObject({ status: 'PARTIALLY_FILLED', attention: null });
+  });
+
+  test('that was never acknowledged is not acknowledged by a change of nothing', () => {
+    const order = amendOrder(anOrder({ status: 'PENDING_NEW' }), {
       quantity: decimal('0'),
       cost: decimal('0'),
     });

@@ -1,17 +1,9 @@
-import { decimal, decimalText } from '../../src/domain/decimal';
-import { EMPTY_POSITION, foldTrades, type Position, type Trade } from '../../src/domain/position';
+import { decimal } from '../../src/domain/decimal';
+import { EMPTY_POSITION, foldTrades, type Trade } from '../../src/domain/position';
+import { shown, tradeOf } from '../support/trades';
 
-const trade = (side: 'buy' | 'sell', quantity: string, price: string): Trade => ({
-  side,
-  quantity: decimal(quantity),
-  price: decimal(price),
-});
-
-const shown = (position: Position) => ({
-  quantity: decimalText(position.quantity),
-  averagePrice: position.averagePrice === null ? null : decimalText(position.averagePrice),
-  realisedProfit: decimalText(position.realisedProfit),
-});
+const trade = (side: 'buy' | 'sell', quantity: string, price: string): Trade =>
+  tradeOf({ side, quantity: decimal(quantity), price: decimal(price) });
 
 describe('a netting position', () => {
   test('an increase moves the average and realises nothing', () => {
