@@ -13,7 +13,7 @@ const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  * Undefined when the text is not a timestamp, names a day that does not exist, or lies outside the years 1970–9999.
  */
 export function canonicalTimestamp(text: string): string | undefined {
-  if (isCanonical(text)) return text;
+  if (PLAIN_UTC.test(text)) return withoutTrailingZeros(text);
   const match = RFC3339.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match;
@@ -31,17 +31,16 @@ export function canonicalTimestamp(text: string): string | undefined {
   if (offsetMs === undefined) return undefined;
   const utcMs = localMs - offsetMs;
   if (utcMs < FIRST_INSTANT_MS || utcMs > LAST_INSTANT_MS) return undefined;
-  const digits = fraction.replace(/0+$/, '');
-  return `${new Date(utcMs).toISOString().slice(0, 19)}${digits === '' ? '' : `.${digits}`}Z`;
+  const whole = new Date(utcMs).toISOString().slice(0, 19);
+  return withoutTrailingZeros(fraction === '' ? `${whole}Z` : `${whole}.${fraction}Z`);
 }
 
-/** UTC, no trailing zeros, and a day that every month has: then the text is its own canonical form. */
-const SURELY_CANONICAL =
-  /^(?:19[7-9]|[2-9]\d\d)\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{0,8}[1-9])?Z$/;
+/** UTC, on a day that every month has: most texts that come are told to be instants without taking them apart. */
+const PLAIN_UTC =
+  /^(?:19[7-9]|[2-9]\d\d)\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
 
-/** True for most texts that come, without taking them apart; false says nothing. */
-function isCanonical(text: string): boolean {
-  return SURELY_CANONICAL.test(text);
+function withoutTrailingZeros(utc: string): string {
+  return utc.includes('.') && utc.endsWith('0Z') ? utc.replace(/\.?0+Z$/, 'Z') : utc;
 }
 
 function zoneOffsetMs(zone: string): number | undefined {
