@@ -1,10 +1,19 @@
-import { KafkaJSError, type Admin, type Consumer, type EachBatchPayload, type Kafka } from 'kafkajs';
+import {
+  KafkaJSError,
+  type Batch,
+  type Consumer,
+  type EachBatchPayload,
+  type Kafka,
+  type KafkaMessage,
+} from 'kafkajs';
 import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
+import { Assignment } from './assignment';
 import { CLIENT_RETRY } from './client';
 import { processSlice, type ExecutionPorts, type Server } from './execution-slice';
+import { GroupOffsets } from './group-offsets';
 import { createLimiter, type Limiter } from './limiter';
-import { PartitionState } from './partition-state';
+import type { PartitionState } from './partition-state';
 
 export interface ExecutionConsumerOptions {
   readonly topic: string;
@@ -43,8 +52,6 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
 const MAX_FETCH_WAIT_MS = 1_000;
 /** How long a raised partition count stays unseen. */
 const METADATA_MAX_AGE_MS = 30_000;
-/** Kafka's own number for "the first there is". Its number for "none was committed" is negative, too. */
-const EARLIEST_OFFSET = '-2';
 
 /**
  * Reads the topic `executions` and hands every execution to the run of its order. An offset is committed only when
@@ -54,13 +61,13 @@ const EARLIEST_OFFSET = '-2';
  */
 export class ExecutionConsumer {
   readonly #consumer: Consumer;
-  readonly #admin: Admin;
+  readonly #offsets: GroupOffsets;
   readonly #ports: ExecutionPorts;
   readonly #options: ExecutionConsumerOptions;
   readonly #metrics: Metrics;
   readonly #logger: Logger;
   readonly #limiter: Limiter;
-  readonly #partitions = new Map<number, PartitionState>();
+  readonly #assignment: Assignment;
   #lastHeartbeatAt: number | undefined;
 
   constructor(
@@ -85,13 +92,17 @@ export class ExecutionConsumer {
       allowAutoTopicCreation: false,
       retry: { ...CLIENT_RETRY, restartOnFailure: () => Promise.resolve(true) },
     });
-    this.#admin = kafka.admin();
+    this.#offsets = new GroupOffsets(kafka, options.groupId, options.topic);
+    const readFrom = (partition: number, offset: string): void => {
+      this.#consumer.seek({ topic: options.topic, partition, offset });
+    };
+    this.#assignment = new Assignment(this.#offsets, readFrom, logger);
     this.#listen();
   }
 
   /** Resolves when the group has been joined. */
   async start(): Promise<void> {
-    await Promise.all([this.#consumer.connect(), this.#admin.connect()]);
+    await Promise.all([this.#consumer.connect(), this.#offsets.connect()]);
     // From the beginning also when an offset is out of range: reading again is harmless, skipping is not.
     await this.#consumer.subscribe({ topics: [this.#options.topic], fromBeginning: true });
     await this.#consumer.run({
@@ -105,7 +116,7 @@ export class ExecutionConsumer {
   /** Finishes what is under way, commits it and leaves the group. */
   async stop(): Promise<void> {
     await this.#consumer.disconnect();
-    await this.#admin.disconnect();
+    await this.#offsets.disconnect();
     this.#lastHeartbeatAt = undefined;
   }
 
@@ -121,27 +132,24 @@ export class ExecutionConsumer {
     const alive = (): void => {
       this.#lastHeartbeatAt = performance.now();
     };
-    this.#consumer.on(HEARTBEAT, alive);
+    this.#consumer.on(HEARTBEAT, () => {
+      alive();
+      void this.#assignment.lookForNewTopic();
+    });
     this.#consumer.on(GROUP_JOIN, ({ payload }) => {
       alive();
-      // Others may have held our partitions in between, or the topic may be another one of the same name.
-      this.#forgetPartitions();
+      this.#assignment.begin(payload.memberAssignment[this.#options.topic] ?? []);
+      void this.#assignment.lookForNewTopic();
       this.#logger.info({ assignment: payload.memberAssignment }, 'joined the group');
     });
     this.#consumer.on(STOP, () => {
-      this.#forgetPartitions();
+      this.#assignment.end();
     });
     this.#consumer.on(CRASH, ({ payload }) => {
       this.#lastHeartbeatAt = undefined;
       if (payload.restart) this.#logger.warn({ err: payload.error }, 'the consumer restarts');
       else this.#options.onFatal(payload.error);
     });
-  }
-
-  /** What is held now is read from its committed offset, by whoever gets it. */
-  #forgetPartitions(): void {
-    for (const state of this.#partitions.values()) state.end();
-    this.#partitions.clear();
   }
 
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
@@ -158,51 +166,16 @@ export class ExecutionConsumer {
   }
 
   async #processBatch(payload: EachBatchPayload): Promise<void> {
-    const { topic, partition, messages } = payload.batch;
-    const state = this.#stateOf(partition);
-    const elsewhere = await this.#startsElsewhere(state, payload);
-    if (elsewhere !== undefined) {
-      this.#consumer.seek({ topic, partition, offset: elsewhere });
-      return;
-    }
+    const { partition, messages } = payload.batch;
+    const state = this.#assignment.stateOf(partition);
+    if (await this.#assignment.startsElsewhere(state, payload.batch)) return;
     for (let start = 0; start < messages.length; start += SLICE_MESSAGES) {
       // Of a membership that has ended nothing new is begun.
-      if (!isOurs(payload) || this.#partitions.get(partition) !== state) return;
+      if (!isOurs(payload) || !this.#assignment.isCurrent(partition, state)) return;
       const slice = messages.slice(start, start + SLICE_MESSAGES);
       const goesOn = await this.#processSlice(payload, slice, state);
       if (!goesOn) return;
     }
-  }
-
-  /**
-   * The offset at which to read instead of this batch, when it cannot be what we are to read.
-   *
-   * A membership begins where the group's offset stands and nowhere else: the library may still hold a batch that it
-   * fetched under an earlier one, and that had been read ahead of an order that was held. And the broker forgets a
-   * group's offsets together with the topic: if ours are gone, the topic was deleted and created again, and the library,
-   * which does not notice, would go on in the middle of the new one.
-   */
-  async #startsElsewhere(state: PartitionState, { batch }: EachBatchPayload): Promise<string | undefined> {
-    const { topic, partition } = batch;
-    const offset = await this.#committedOffset(partition);
-    if (!state.hasBegun) {
-      state.hasBegun = true;
-      state.committed = offset;
-      return batch.messages[0]?.offset === offset ? undefined : (offset ?? EARLIEST_OFFSET);
-    }
-    if (offset !== undefined || state.committed === undefined) return undefined;
-    this.#logger.warn({ topic, partition }, 'the topic was created anew; it is read from its beginning');
-    state.end();
-    this.#partitions.delete(partition);
-    return EARLIEST_OFFSET;
-  }
-
-  /** As the broker has it; undefined when it has none. */
-  async #committedOffset(partition: number): Promise<string | undefined> {
-    const { groupId, topic } = this.#options;
-    const [group] = await this.#admin.fetchOffsets({ groupId, topics: [topic] });
-    const offset = group?.partitions.find((entry) => entry.partition === partition)?.offset;
-    return offset === undefined || offset.startsWith('-') ? undefined : offset;
   }
 
   /** False when the rest of the batch has to wait. */
@@ -240,12 +213,6 @@ export class ExecutionConsumer {
     return !pauses;
   }
 
-  #stateOf(partition: number): PartitionState {
-    const state = this.#partitions.get(partition) ?? new PartitionState();
-    this.#partitions.set(partition, state);
-    return state;
-  }
-
   /** Moves the offset over what is done, and the reading over the whole slice: what is open is read again later. */
   async #commit(
     payload: EachBatchPayload,
@@ -256,8 +223,8 @@ export class ExecutionConsumer {
     const last = messages.at(-1);
     if (last === undefined) return;
     payload.resolveOffset(last.offset);
-    const offset = state.progress.firstOpen ?? resolvedOffset(payload);
-    if (offset !== undefined && offset !== state.committed) {
+    const offset = state.progress.firstOpen ?? offsetBehind(last, payload.batch);
+    if (offset !== state.committed) {
       await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
       state.committed = offset;
     }
@@ -307,11 +274,7 @@ function isOurs(payload: EachBatchPayload): boolean {
   return payload.isRunning() && !payload.isStale();
 }
 
-/** Behind everything of this partition that was read, the marks of transactions included. */
-function resolvedOffset(payload: EachBatchPayload): string | undefined {
-  const { topic, partition } = payload.batch;
-  const { topics } = payload.uncommittedOffsets();
-  const partitions = topics.find((entry) => entry.topic === topic)?.partitions;
-  // The library's types say number; it gives text.
-  return partitions?.find((entry) => String(entry.partition) === String(partition))?.offset;
+/** The offset behind a message; behind the last one of a batch also the marks of transactions, which are never handed out. */
+function offsetBehind(message: KafkaMessage, batch: Batch): string {
+  return String(BigInt(message === batch.messages.at(-1) ? batch.lastOffset() : message.offset) + 1n);
 }

@@ -44,20 +44,25 @@ class FakeLibrary {
   } as unknown as Kafka;
 
   join(): void {
-    this.listeners.get('join')?.({ payload: {} });
+    this.listeners.get('join')?.({ payload: { memberAssignment: { executions: [0] } } });
+  }
+
+  /** Resolves when what a heartbeat sets off is over. */
+  async beat(): Promise<void> {
+    this.listeners.get('heartbeat')?.({ payload: {} });
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Messages of one order with these offsets, as they are handed to the consumer. */
   handle(...offsets: readonly string[]): Promise<void> {
     const messages = offsets.map((offset) => ({ ...aMessage(anEvent({ executionId: offset })), offset }));
     return this.eachBatch({
-      batch: { topic: 'executions', partition: 0, messages },
+      batch: { topic: 'executions', partition: 0, messages, lastOffset: () => messages.at(-1)?.offset },
       isRunning: () => true,
       isStale: () => false,
       heartbeat: () => Promise.resolve(),
       pause: () => () => undefined,
       resolveOffset: (offset: string) => this.resolved.push(offset),
-      uncommittedOffsets: () => ({ topics: [] }),
       commitOffsetsIfNecessary: (offsets: {
         readonly topics: readonly { readonly partitions: readonly { readonly offset: string }[] }[];
       }) => {
@@ -130,6 +135,44 @@ describe('a consumer of executions', () => {
     expect([library.sought, delivered]).toEqual([['5'], ['8']]);
   });
 
+  test('begins anew when the broker has forgotten what it committed, though no batch comes', async () => {
+    library.groupOffset = '5';
+    await library.handle('5', '6');
+    library.groupOffset = '7';
+    await library.beat();
+    expect([library.committed, library.sought]).toEqual([['7'], []]);
+    library.groupOffset = '-1';
+    await library.beat();
+    await library.beat();
+    expect(library.sought).toEqual(['-2']);
+    // Behind the same message of the new topic it commits again.
+    await library.handle('0');
+    await library.handle('0', '6');
+    expect([library.committed, delivered]).toEqual([
+      ['7', '7'],
+      ['5', '6', '0', '6'],
+    ]);
+  });
+
+  test('begins anew also where it has read nothing since it joined', async () => {
+    library.groupOffset = '5';
+    await library.beat();
+    library.groupOffset = '-1';
+    await library.beat();
+    expect(library.sought).toEqual(['-2']);
+  });
+
+  test('does not take a group that has committed nothing yet, or a broker that does not answer, for a new topic', async () => {
+    await library.beat();
+    await library.handle('0');
+    await library.handle('0');
+    library.meanwhile = () => {
+      throw new Error('no answer');
+    };
+    await library.beat();
+    expect([library.sought, library.committed, fatal]).toEqual([['-2'], ['1'], []]);
+  });
+
   test('whose membership ends in the middle commits and begins nothing more of it', async () => {
     library.groupOffset = '5';
     deliver = ({ executions }) => {
@@ -147,6 +190,7 @@ describe('a consumer of executions', () => {
   test('whose membership ends before a batch is begun begins none of it', async () => {
     library.groupOffset = '5';
     library.meanwhile = () => {
+      library.meanwhile = () => undefined;
       library.join();
     };
     await library.handle('5', '6');
