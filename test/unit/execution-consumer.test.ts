@@ -173,6 +173,13 @@ describe('a consumer of executions', () => {
     expect([library.sought, library.committed, fatal]).toEqual([['-2'], ['1'], []]);
   });
 
+  test('commits slice by slice, and never behind what it has handed over', async () => {
+    library.groupOffset = '5';
+    const offsets = Array.from({ length: 1_500 }, (_, n) => String(n + 5));
+    await library.handle(...offsets);
+    expect(library.committed).toEqual(['1005', '1505']);
+  });
+
   test('whose membership ends in the middle commits and begins nothing more of it', async () => {
     library.groupOffset = '5';
     deliver = ({ executions }) => {
