@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Pool } from '../src/db/pool';
 import { startKafka } from '../src/dev/kafka';
+import { nodeFlagsOf } from '../src/dev/supervised-service';
 import { orderWorkflowId } from '../src/domain/ids';
 import { createAcknowledgedProducer } from '../src/kafka/acknowledged-producer';
 import { createKafka } from '../src/kafka/client';
@@ -83,9 +84,11 @@ async function prepare(brokers: string, pool: Pool): Promise<string> {
 
 async function read(mode: 'tekil' | 'bare', args: readonly string[]): Promise<Outcome> {
   const file = join(packageRoot(), 'bench', 'support', 'replay-reader.ts');
+  // Both as the bridge is run.
+  const flags = [...nodeFlagsOf('fill-bridge'), ...(process.env['READER_NODE_ARGS']?.split(' ') ?? [])];
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [...(process.env['READER_NODE_ARGS']?.split(' ') ?? []), '--import', 'tsx', file, mode, ...args],
+    [...flags, '--import', 'tsx', file, mode, ...args],
     { timeout: READ_TIMEOUT_MS, env: { ...process.env, NODE_ENV: 'production' } },
   );
   return JSON.parse(stdout) as Outcome;

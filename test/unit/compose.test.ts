@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { CONFIG_VARIABLES, loadConfig, type Config } from '../../src/config';
 import { SERVICE_NAMES } from '../../src/dev/running-system';
+import { nodeFlagsOf } from '../../src/dev/supervised-service';
 import { packageRoot } from '../../src/package-root';
 
 interface Service {
@@ -56,7 +57,7 @@ describe('docker-compose.yml', () => {
     const processes = ours.filter(([name]) => name !== 'bootstrap');
     expect(processes.map(([name]) => name).sort()).toEqual([...SERVICE_NAMES].sort());
     for (const [name, { command }] of processes) {
-      expect(command).toEqual(['node', `dist/src/services/${name}.js`]);
+      expect(command).toEqual(['node', ...nodeFlagsOf(name), `dist/src/services/${name}.js`]);
       expect(existsSync(join(packageRoot(), 'src', 'services', `${name}.ts`))).toBe(true);
     }
     expect(service('bootstrap').command).toEqual(['node', 'dist/src/cli/main.js', 'bootstrap']);
