@@ -1,6 +1,5 @@
 import type { Batch } from 'kafkajs';
 import type { Logger } from '../observability/logger';
-import type { GroupOffsets } from './group-offsets';
 import { PartitionState } from './partition-state';
 
 /** Kafka's own number for "the first there is". */
@@ -11,13 +10,18 @@ const EARLIEST_OFFSET = '-2';
  * offset stands, and from their beginning when the topic was created anew.
  */
 export class Assignment {
-  readonly #offsets: GroupOffsets;
+  readonly #committed: () => Promise<ReadonlyMap<number, string>>;
   readonly #readFrom: (partition: number, offset: string) => void;
   readonly #logger: Logger;
   readonly #partitions = new Map<number, PartitionState>();
 
-  constructor(offsets: GroupOffsets, readFrom: (partition: number, offset: string) => void, logger: Logger) {
-    this.#offsets = offsets;
+  /** @param committed asks the broker for the group's offsets, by partition. */
+  constructor(
+    committed: () => Promise<ReadonlyMap<number, string>>,
+    readFrom: (partition: number, offset: string) => void,
+    logger: Logger,
+  ) {
+    this.#committed = committed;
     this.#readFrom = readFrom;
     this.#logger = logger;
   }
@@ -54,7 +58,7 @@ export class Assignment {
    * @throws {KafkaJSError} when the broker does not answer.
    */
   async startsElsewhere(state: PartitionState, { partition, messages }: Batch): Promise<boolean> {
-    const offset = (await this.#offsets.committed()).get(partition);
+    const offset = (await this.#committed()).get(partition);
     if (!state.hasBegun) {
       state.hasBegun = true;
       state.committed = offset;
@@ -74,7 +78,7 @@ export class Assignment {
   async lookForNewTopic(): Promise<void> {
     const known = [...this.#partitions].filter(([, { committed }]) => committed !== undefined);
     try {
-      const offsets = await this.#offsets.committed();
+      const offsets = await this.#committed();
       for (const [partition, state] of known) {
         if (!offsets.has(partition) && this.isCurrent(partition, state)) this.#beginAnew(partition, state);
       }

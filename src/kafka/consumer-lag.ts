@@ -1,9 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import type { Metrics } from '../observability/metrics';
 import type { Sample } from '../observability/sampler';
-
-/** Kafka's own number for "none was committed". */
-const NO_OFFSET = '-1';
+import { committedOffsets } from './committed-offsets';
 
 /** How far a group has come in one partition. Offsets are 64-bit. */
 export interface PartitionLag {
@@ -17,12 +15,10 @@ export interface PartitionLag {
 /** Asks the broker: what a consumer knows of itself says nothing once the consumer is stuck. */
 export async function readConsumerLag(admin: Admin, topic: string, groupId: string): Promise<PartitionLag[]> {
   // The committed offsets first: those read later may be ahead of an end that was read before them.
-  const [group] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const committedAt = await committedOffsets(admin, topic, groupId);
   const ends = await admin.fetchTopicOffsets(topic);
-  const committedAt = new Map(group?.partitions.map(({ partition, offset }) => [partition, offset]));
   return ends.map(({ partition, low, high }) => {
-    const text = committedAt.get(partition) ?? NO_OFFSET;
-    const committed = text === NO_OFFSET ? BigInt(low) : BigInt(text);
+    const committed = BigInt(committedAt.get(partition) ?? low);
     const lag = BigInt(high) - larger(committed, BigInt(low));
     return { partition, committed, lag: larger(lag, 0n) };
   });

@@ -1,5 +1,6 @@
 import {
   KafkaJSError,
+  type Admin,
   type Batch,
   type Consumer,
   type EachBatchPayload,
@@ -10,8 +11,8 @@ import type { Logger } from '../observability/logger';
 import type { Metrics } from '../observability/metrics';
 import { Assignment } from './assignment';
 import { CLIENT_RETRY } from './client';
+import { committedOffsets } from './committed-offsets';
 import { processSlice, type ExecutionPorts, type Server } from './execution-slice';
-import { GroupOffsets } from './group-offsets';
 import { createLimiter, type Limiter } from './limiter';
 import type { PartitionState } from './partition-state';
 
@@ -61,7 +62,7 @@ const METADATA_MAX_AGE_MS = 30_000;
  */
 export class ExecutionConsumer {
   readonly #consumer: Consumer;
-  readonly #offsets: GroupOffsets;
+  readonly #admin: Admin;
   readonly #ports: ExecutionPorts;
   readonly #options: ExecutionConsumerOptions;
   readonly #metrics: Metrics;
@@ -92,17 +93,21 @@ export class ExecutionConsumer {
       allowAutoTopicCreation: false,
       retry: { ...CLIENT_RETRY, restartOnFailure: () => Promise.resolve(true) },
     });
-    this.#offsets = new GroupOffsets(kafka, options.groupId, options.topic);
-    const readFrom = (partition: number, offset: string): void => {
-      this.#consumer.seek({ topic: options.topic, partition, offset });
-    };
-    this.#assignment = new Assignment(this.#offsets, readFrom, logger);
+    this.#admin = kafka.admin();
+    const { topic, groupId } = options;
+    this.#assignment = new Assignment(
+      () => committedOffsets(this.#admin, topic, groupId),
+      (partition, offset) => {
+        this.#consumer.seek({ topic, partition, offset });
+      },
+      logger,
+    );
     this.#listen();
   }
 
   /** Resolves when the group has been joined. */
   async start(): Promise<void> {
-    await Promise.all([this.#consumer.connect(), this.#offsets.connect()]);
+    await Promise.all([this.#consumer.connect(), this.#admin.connect()]);
     // From the beginning also when an offset is out of range: reading again is harmless, skipping is not.
     await this.#consumer.subscribe({ topics: [this.#options.topic], fromBeginning: true });
     await this.#consumer.run({
@@ -116,7 +121,7 @@ export class ExecutionConsumer {
   /** Finishes what is under way, commits it and leaves the group. */
   async stop(): Promise<void> {
     await this.#consumer.disconnect();
-    await this.#offsets.disconnect();
+    await this.#admin.disconnect();
     this.#lastHeartbeatAt = undefined;
   }
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { orderWorkflowId } from '../../src/domain/ids';
 import type { ExecutionEvent } from '../../src/contracts/execution-event';
 import { fillsOf, idsOf, useBench } from '../support/execution-bridge';
+import { aMessage } from '../support/execution-events';
 
 const PROGRAM = join(__dirname, '../support/recreate-topic.ts');
 const ORDERS = 10;
@@ -15,7 +15,9 @@ const bench = useBench();
 /** While the program runs, nothing else does in this process: the consumer meets the new topic when it is filled. */
 function createAnew(events: readonly ExecutionEvent[]): void {
   const { brokers, names } = bench.topics;
-  const messages = events.map((event) => ({ key: orderWorkflowId(event), value: JSON.stringify(event) }));
+  const messages = events
+    .map((event) => aMessage(event))
+    .map(({ key, value }) => ({ key: String(key), value: String(value) }));
   const order = { brokers, topic: names.executions, groupId: bench.groupId, partitions: 3, messages };
   execFileSync(process.execPath, ['--import', 'tsx', PROGRAM, JSON.stringify(order)], { timeout: 40_000 });
 }

@@ -232,7 +232,7 @@ describe('a caller of several instances', () => {
     expect(outcome).toMatch(/ did not answer within 400 ms; .* did not answer within \d+ ms$/);
     const leftMs = /(\d+) ms"$/.exec(JSON.stringify(outcome))?.[1];
     // It is asked at half time, and gets what is left; a timer of Node.js may fire up to a millisecond early.
-    expect(Number(leftMs)).toBeGreaterThan(0);
+    expect(Number(leftMs)).toBeGreaterThanOrEqual(TIMEOUT / 2 - 10);
     expect(Number(leftMs)).toBeLessThanOrEqual(TIMEOUT / 2 + 1);
     expect(tookMs).toBeLessThan(TIMEOUT + SLACK);
   });

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { createAcknowledgedProducer } from '../../src/kafka/acknowledged-producer';
 import { createKafka } from '../../src/kafka/client';
-import { GroupOffsets } from '../../src/kafka/group-offsets';
+import { committedOffsets } from '../../src/kafka/committed-offsets';
 import { silentLogger } from '../../src/observability/logger';
 import { waitFor } from './wait-for';
 
@@ -24,22 +24,24 @@ async function main(): Promise<void> {
   const { brokers, topic, groupId, partitions, messages } = order;
   const kafka = createKafka({ brokers, clientId: 'recreate-topic', requestTimeoutMs: 5_000 }, silentLogger());
   const admin = kafka.admin();
-  const offsets = new GroupOffsets(kafka, groupId, topic);
   const producer = createAcknowledgedProducer(kafka, 10_000);
-  await Promise.all([admin.connect(), offsets.connect()]);
+  await admin.connect();
   try {
     await waitFor('the new topic', async () => {
       // False when it is there: created by an attempt whose answer was an error.
       await admin.createTopics({ topics: [{ topic, numPartitions: partitions }] });
       return true;
     });
-    await waitFor('the offsets to be forgotten', async () => (await offsets.committed()).size === 0);
+    await waitFor(
+      'the offsets to be forgotten',
+      async () => (await committedOffsets(admin, topic, groupId)).size === 0,
+    );
     await waitFor('the events to be published', async () => {
       await producer.send(topic, messages);
       return true;
     });
   } finally {
-    await Promise.all([producer.close(), offsets.disconnect(), admin.disconnect()]);
+    await Promise.all([producer.close(), admin.disconnect()]);
   }
 }
 
